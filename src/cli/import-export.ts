@@ -18,13 +18,9 @@ import {
 import { FormatError, UnclearKindError, UnclearOwnerError } from '../archive/formats/errors.ts'
 import { type FormatOptions, openRecords, type Records } from '../archive/formats/open.ts'
 import { ownKinds } from '../accounts/deleted-records.ts'
-import { type Preview, previewImport } from '../archive/preview.ts'
-import type { SampleField, SampleRow } from '../archive/sample-rows.ts'
 import { decryptArchive, encryptTexts } from '../backup/encryption.ts'
 import { workFoldersOf } from '../backup/files.ts'
 import type { RejectedReport } from '../archive/report.ts'
-import { escapeControls } from '../contract/control-characters.ts'
-import { formatTimestamp } from '../contract/time.ts'
 import { readKnownTime } from '../stats/known-time.ts'
 import type { Store } from '../store/index.ts'
 import { STDOUT, writeOutput } from './output.ts'
@@ -57,7 +53,6 @@ export function addArchiveCommands(program: Command) {
       '--account <id|username>',
       'the account of records that do not say whose they are; when you save responses, ask for your own (ownerId=me)',
     ),
-    new Option('--preview', 'say what the import with the same options would do, and store nothing'),
     identityOption(),
     databaseOption(),
     jsonOption(),
@@ -88,7 +83,6 @@ interface ImportFlags extends StoreOptions {
   readonly kind?: string
   readonly account?: string
   readonly column?: ReadonlyMap<string, string>
-  readonly preview?: boolean
   readonly tiers?: boolean
   readonly identity?: string
   readonly json?: boolean
@@ -124,7 +118,7 @@ async function importFiles(files: readonly string[], flags: ImportFlags) {
       }
       if (isFirst && flags.json !== true) await sayNextSteps(store, flags)
     },
-    { create: flags.preview !== true, bulk: true },
+    { create: true, bulk: true },
   )
 }
 
@@ -149,14 +143,6 @@ async function importFile(store: Store, file: string, { flags, format, signal }:
     const records = await openRecords(withProgress(chunksOf(file, signal), { progress, signal }), format)
     const isArchive = records.format === 'archive'
     if (records.format === 'responses') unit = 'record'
-    if (flags.preview === true) {
-      const preview = await previewImport(store, records.lines, { onConflict, tiers, isArchive, signal })
-      shown?.end()
-      sayFound(file, records, format)
-      if (isArchive && !preview.hasEnd) sayNoEnd(file)
-      printPreview(file, preview, { unit, onError, json: flags.json })
-      return []
-    }
     const report = await importLines(store, records.lines, {
       onConflict,
       onError,
@@ -170,8 +156,9 @@ async function importFile(store: Store, file: string, { flags, format, signal }:
     })
     shown?.end()
     sayFound(file, records, format)
-    if (isArchive && !report.hasEnd) sayNoEnd(file)
-    printReport(file, report, { unit, json: flags.json })
+    if (isArchive && !report.hasEnd) say(`${file}: has no end line, so it may be truncated`)
+    if (flags.json === true) print(JSON.stringify({ file, ...report }))
+    else printReport(report, unit)
     if ((report.setAside?.newCount ?? 0) > 0) process.exitCode = 1
     return report.kinds
   } catch (error) {
@@ -259,53 +246,6 @@ function sayFound(file: string, { found }: Records, { timeZone = 'UTC' }: Format
 /** How many lines are named. */
 const MAX_LINES = 10
 
-function sayNoEnd(file: string) {
-  say(`${file}: has no end line, so it may be truncated`)
-}
-
-interface PrintOptions {
-  /** What the numbers of a file count. */
-  readonly unit: string
-  readonly json: boolean | undefined
-}
-
-function printPreview(file: string, preview: Preview, { unit, onError, json }: PrintOptions & { onError: OnError }) {
-  const { rejected, rejectedCount, samples } = preview
-  const isRefused = onError === 'fail' && rejectedCount > 0
-  if (json === true) return print(JSON.stringify({ file, isRefused, ...preview }))
-  const day = (at: number | null) => (at === null ? null : formatTimestamp(at).slice(0, 10))
-  printRows(
-    preview.kinds.map(({ first, last, added, ...row }) => ({ ...row, first: day(first), last: day(last), new: added })),
-    false,
-    ['kind', 'first', 'last', 'new', 'changed', 'unchanged', 'skipped'],
-  )
-  for (const line of deviationLines(preview)) say(line)
-  for (const sample of samples) say(sampleText(sample, unit))
-  for (const { reason, count, lines } of rejected) {
-    const places = `${unit} ${lines.join(', ')}${count > lines.length ? ' …' : ''}`
-    say(isRefused ? `${places}: ${reason}` : `${places}: ${reason} (${count} would be rejected)`)
-  }
-  if (isRefused) {
-    const errors = rejectedCount === 1 ? '1 error' : `${rejectedCount} errors`
-    say(`${file}: nothing would be stored, because of ${errors} (--on-error set-aside stores the other ${unit}s)`)
-  } else if (preview.kinds.every(({ added, changed }) => added + changed === 0)) {
-    say(`${file}: no record would be added or replaced`)
-  }
-}
-
-/** A record as it would be stored, or what would change of it. */
-function sampleText({ kind, line, fields }: SampleRow, unit: string): string {
-  const text = (value: SampleField['before'] = null, form: SampleField['form'] = 'text') => {
-    if (value === null || value === '') return 'nothing'
-    return form === 'time' ? formatTimestamp(Number(value)) : escapeControls(String(value))
-  }
-  const isChange = fields.some(({ before }) => before !== undefined)
-  const shown = fields.map(({ title, value, before, form }) =>
-    before === undefined ? `${title} ${text(value, form)}` : `${title} ${text(before, form)} to ${text(value, form)}`,
-  )
-  return `${unit} ${line}, ${kind.replace('-', ' ')}, ${isChange ? 'would change' : 'as it would be stored'}: ${shown.join(', ')}`
-}
-
 /** Adds a pair such as `Reps=Repetitions`. */
 function addColumn(pair: string, before: ReadonlyMap<string, string> = new Map()): ReadonlyMap<string, string> {
   const [, theirs = '', ours = ''] = /^(.+)=(.+)$/.exec(pair) ?? []
@@ -313,8 +253,8 @@ function addColumn(pair: string, before: ReadonlyMap<string, string> = new Map()
   return new Map([...before, [theirs.trim(), ours.trim()]])
 }
 
-function printReport(file: string, report: ImportReport, { unit, json }: PrintOptions) {
-  if (json === true) return print(JSON.stringify({ file, ...report }))
+/** `unit` is what the numbers of a file count. */
+function printReport(report: ImportReport, unit: string) {
   printRows(
     report.kinds.filter(({ added, replaced, skipped, unchanged }) => added + replaced + skipped + unchanged > 0),
     false,

@@ -52,41 +52,6 @@ test('saved responses are imported with the kind and the account that they do no
   })
 })
 
-test('a preview says what an import with the same options would do, and stores nothing', async () => {
-  await using folder = await makeFolder()
-  writeFileSync(folder.file('first.ndjson'), ndjson([...world, lockTemplate(1, 1), lockTemplate(2, 1)]))
-  await folder.run(['import', 'first.ndjson'])
-  const before = await folder.run(['export'])
-  const second = [lockTemplate(1, 1), lockTemplate(2, 1, { name: 'Other' }), lockTemplate(3, 1), { kind: 'x' }]
-  const say = async (lines: readonly object[], ...options: string[]) => {
-    const { stdout, stderr } = await folder.succeeds(['import', '-', '--preview', ...options], {
-      input: ndjson(lines),
-    })
-    return { counts: stdout.split('\n').map(row => row.split(/ {2,}/).slice(3).join(' ')), stdout, stderr }
-  }
-  const refused = await say(second)
-  assert.equal(
-    refused.stdout,
-    `kind           first       last        new  changed  unchanged  skipped
-lock-template  2026-01-01  2026-01-01  1    0        1          0
-`,
-  )
-  assert.match(refused.stderr, /^-: has no end line, so it may be truncated$/m)
-  assert.match(refused.stderr, /^line 2: is a record that the store has with other content \(see --on-conflict\)$/m)
-  assert.match(refused.stderr, /^line 4: kind must be one of .+-session$/m)
-  assert.match(refused.stderr, /^-: nothing would be stored, because of 2 errors/m)
-  const setAside = await say(second, '--on-error', 'set-aside', '--on-conflict', 'replace')
-  assert.equal(setAside.counts[1], '1 1 1 0')
-  assert.match(setAside.stderr, /^line 4: kind must be one of .+ \(1 would be rejected\)$/m)
-  assert.doesNotMatch(setAside.stderr, /line 2:|nothing would|no record would/)
-  const skipped = await say(second.slice(0, 2), '--on-conflict', 'skip')
-  assert.equal(skipped.counts[1], '0 0 1 1')
-  assert.match(skipped.stderr, /^-: no record would be added or replaced$/m)
-  const json = JSON.parse((await say(second, '--json')).stdout) as { isRefused: boolean; rejectedCount: number }
-  assert.deepEqual([json.isRefused, json.rejectedCount], [true, 2])
-  assert.equal((await folder.run(['export'])).stdout, before.stdout)
-})
-
 test('a file without records is named for what it is', async () => {
   await using folder = await makeFolder()
   const zip = (...names: string[]) => Buffer.from(`PK\x03\x04\x14\0${names.join('\0')}`)
