@@ -23,7 +23,7 @@ const files = {
   'client.d.ts': () => read('../../openapi/client.d.ts'),
 } satisfies Record<string, () => string>
 
-/** What most pages have, in the order of their layers. */
+/** What most pages have. */
 const components = [
   'text',
   'menus',
@@ -107,8 +107,12 @@ export function asset(name: AssetName): Asset {
   )
 }
 
-function styles(last: string): string {
-  return ['base.css', ...components.map(name => `components/${name}.css`), last].map(read).join('')
+/** In layers: a rule of a later one wins, however specific the other is. */
+function styles(pages: string): string {
+  const layers = { base: ['base.css'], components: components.map(name => `components/${name}.css`), pages: [pages] }
+  return Object.entries(layers)
+    .map(([layer, names]) => `@layer ${layer} {\n${names.map(read).join('\n')}}\n`)
+    .join('')
 }
 
 function read(name: string): string {
