@@ -1,4 +1,4 @@
-import { type OwnerAccess, accessToOwner } from '../accounts/access.ts'
+import { accessToOwner } from '../accounts/access.ts'
 import type { Area } from '../contract/areas.ts'
 import { ApiError } from '../contract/errors.ts'
 import { type RangeParams, readRange, type statistics, type StatisticsSources } from '../contract/statistics.ts'
@@ -10,7 +10,7 @@ import { locksSince, locksWithin } from '../stats/lock-queries.ts'
 import { trainingHistory } from '../stats/training-history.ts'
 import type { TrainingStatistics } from '../stats/training-statistics.ts'
 import { zoneClock } from '../stats/zone-clock.ts'
-import { type Caller, type Handlers, jsonResult, type Result } from './handler.ts'
+import { type Caller, type Handlers, jsonResult } from './handler.ts'
 import { hourOf } from './status.ts'
 
 export const handlers: Handlers<typeof statistics> = {
@@ -56,20 +56,12 @@ export const handlers: Handlers<typeof statistics> = {
   },
 }
 
-interface StatisticsScope {
-  readonly access: OwnerAccess
-  readonly range: BucketRange
-  readonly buckets: readonly Bucket[]
-  readonly known: KnownTime
-  readonly ownersRead: Result['ownersRead']
-}
-
 /** The account and the buckets of a request. Throws ApiError. */
 async function readScope(
   caller: Caller,
   area: Area,
   params: RangeParams & { readonly ownerId: number | undefined; readonly tz: string | undefined },
-): Promise<StatisticsScope> {
+) {
   const { store, now, grant } = caller
   const access = accessToOwner(caller, area, params.ownerId)
   const stored = await readKnownTime(store, grant.accountId, access.owner, now)

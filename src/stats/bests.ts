@@ -2,34 +2,18 @@ import { bucketStart, formatDate } from '../contract/time.ts'
 import { forEachPausing } from '../fairness.ts'
 import { type Best, higher, highest } from './highest.ts'
 import { lockedTimes, type LockTimes } from './lock-statistics.ts'
-import { type Streaks, streaksOf } from './streaks.ts'
+import { streaksOf } from './streaks.ts'
 import type { SessionStats } from './training.ts'
 import type { ZoneClock } from './zone-clock.ts'
 
 /** The highest values over all sessions, and the streaks of days with one. */
-export interface TrainingBests extends Streaks {
-  /** The week with the most repetitions. */
-  readonly week: Best<WeekOfReps> | undefined
-  /** The session with the most. */
-  readonly session: Best<SessionStats> | undefined
-}
-
-/** Days are as `YYYY-MM-DD`. */
-interface WeekOfReps {
-  readonly reps: number
-  readonly from: string
-  readonly to: string
-}
+export type TrainingBests = Awaited<ReturnType<typeof bestsOf>>
 
 /**
  * The bests of sessions, which must be in order, the oldest first. Those after `lastDay` do not count. Others have their turns while there
  * are many.
  */
-export async function bestsOf(
-  sessions: readonly SessionStats[],
-  clock: ZoneClock,
-  lastDay: number,
-): Promise<TrainingBests> {
+export async function bestsOf(sessions: readonly SessionStats[], clock: ZoneClock, lastDay: number) {
   const end = clock.startOf(lastDay + 1)
   const weeks = new Map<number, number>()
   const days = new Set<number>()
@@ -44,6 +28,7 @@ export async function bestsOf(
     most = higher(most, session, ({ reps }) => reps)
   })
   return {
+    /** The week with the most repetitions, and its days as `YYYY-MM-DD`. */
     week: highest(
       [...weeks]
         .filter(([, reps]) => reps > 0)

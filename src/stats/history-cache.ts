@@ -108,20 +108,9 @@ export const maxMegabytes = {
   locks: 40,
 }
 
-/** About what sessions take in memory, while they are read. */
-export class HistorySize {
-  bytes = 0
-  readonly #maxBytes: number
-
-  constructor(megabytes: number) {
-    this.#maxBytes = megabytes * 1024 * 1024
-  }
-
-  /** Throws ApiError if there are too many by now. */
-  add(bytes: number) {
-    this.bytes += bytes
-    if (this.bytes > this.#maxBytes) throw tooMuch()
-  }
+/** Throws ApiError if sessions take too much memory while they are read. */
+export function checkHistorySize(bytes: number, megabytes: number) {
+  if (bytes > megabytes * 1024 * 1024) throw tooMuch()
 }
 
 /** How many other records pages may need at the same time. */

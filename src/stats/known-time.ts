@@ -4,22 +4,18 @@ import type { Store } from '../store/index.ts'
 import { checkedQuery, readChecked } from '../accounts/access.ts'
 
 /** What the statistics of an account depend on, apart from its records. */
-export interface KnownTime {
-  /** The zone that the reader chose for the dashboard; UTC by default. */
-  readonly timeZone: string
-  /** Up to when the records of the owner are known; null if that is not known. */
-  readonly asOf: number | null
-  /** Whether a copy of them from another server has never been complete. */
-  readonly isPartial: boolean
-}
+export type KnownTime = Awaited<ReturnType<typeof readKnownTime>>
 
 /** The time zone of a reader, and up to when the records of an owner are known. */
-export async function readKnownTime(store: Store, reader: number, owner: number, now: number): Promise<KnownTime> {
+export async function readKnownTime(store: Store, reader: number, owner: number, now: number) {
   const [row] = await readChecked(store, knownTime, { reader, owner, owners: [reader, owner] })
   const asOf = row?.as_of ?? null
   return {
+    /** The zone that the reader chose for the dashboard; UTC by default. */
     timeZone: knownTimeZone(row?.time_zone ?? '') ?? 'UTC',
+    /** Up to when the records of the owner are known; null if that is not known. */
     asOf: asOf === null ? null : Math.min(asOf, now),
+    /** Whether a copy of them from another server has never been complete. */
     isPartial: row?.partial === 1,
   }
 }

@@ -13,40 +13,13 @@ import type { LockSession } from '../contract/lock-sessions.ts'
 import { documentsById } from './documents.ts'
 import type { Store } from '../store/index.ts'
 import { pause } from '../fairness.ts'
-import { bounded, HistorySize, maxMegabytes, ONE_MORE } from './history-cache.ts'
+import { bounded, checkHistorySize, maxMegabytes, ONE_MORE } from './history-cache.ts'
 import type { Params } from '../store/query.ts'
 import type { Tables } from '../store/tables.ts'
-import {
-  lockEnd,
-  type LockEvent,
-  type LockInterval,
-  lockIntervals,
-  type LockRules,
-  parseEvents,
-  plannedEnd,
-} from './intervals.ts'
+import { lockEnd, type LockEvent, lockIntervals, type LockRules, parseEvents, plannedEnd } from './intervals.ts'
 import { withoutPractice } from './lock-statistics.ts'
 
 /** Queries of lock sessions for statistics: most read columns, not records. */
-
-/** A lock session without its record. */
-export interface LockStats {
-  readonly id: number
-  readonly at: number
-  readonly state: string
-  readonly isActive: boolean
-  readonly template: number | null
-  /** Undefined if its template is not known. */
-  readonly rules: LockRules | undefined
-  /** When it ended, null while it runs. */
-  readonly endAt: number | null
-  /** When it is planned to end; null if it does not run, or that is not known. */
-  readonly plannedEnd: number | null
-  /** Whether somebody typed it into a table. */
-  readonly isTyped: boolean
-  readonly events: readonly LockEvent[]
-  readonly intervals: readonly LockInterval[]
-}
 
 /**
  * The lock sessions of an account that were active at or after `from`, oldest first. Others have their turns while there are many. Throws
@@ -59,7 +32,7 @@ export async function locksSince(
   from = Number.MIN_SAFE_INTEGER,
 ): Promise<LockStats[]> {
   const sessions: LockStats[] = []
-  const size = new HistorySize(maxMegabytes.locks)
+  let bytes = 0
   let after: Position = { at: Number.MIN_SAFE_INTEGER, id: 0 }
   const rest = () => ({ ...access, start: Math.max(access.start, after.at), at: after.at, id: after.id })
   for (;;) {
@@ -69,7 +42,8 @@ export async function locksSince(
     do {
       const rows = await readChecked(store, activeSince, { ...rest(), lastAt, lastId, from, limit: MAX_BATCH_ROWS })
       for (const row of rows) {
-        size.add(300 + row.events.length * 5)
+        bytes += 300 + row.events.length * 5
+        checkHistorySize(bytes, maxMegabytes.locks)
         sessions.push(lockStats(row, now))
       }
       after = rows.at(-1) ?? after
@@ -157,20 +131,10 @@ export async function activeLock(store: Store, access: OwnerAccess, now: number)
   return row && { ...lockStats(row, now), document: row.document }
 }
 
-export interface LockDetails extends LockStats {
-  readonly owner: number
-  readonly record: LockSession
-  /** The record as it is stored. */
-  readonly document: string
-}
+export type LockDetails = NonNullable<Awaited<ReturnType<typeof lockSession>>>
 
 /** One lock session of some accounts; undefined when they have none with this identifier. */
-export async function lockSession(
-  store: Store,
-  access: Access,
-  id: number,
-  now: number,
-): Promise<LockDetails | undefined> {
+export async function lockSession(store: Store, access: Access, id: number, now: number) {
   const [row] = await readChecked(store, sessionById, { ...access, id })
   if (row === undefined) return undefined
   const { owner_id: owner, document } = row
@@ -186,7 +150,10 @@ type LockRow = Pick<
   'id' | 'at' | 'lock_state' | 'is_active' | 'template_id' | 'ended_at' | 'events' | 'made_here'
 > & { readonly is_test_lock: number | null; readonly is_time_displayed: number | null }
 
-function lockStats(row: LockRow, now: number): LockStats {
+/** A lock session without its record. */
+export type LockStats = ReturnType<typeof lockStats>
+
+function lockStats(row: LockRow, now: number) {
   const events = parseEvents(row.events)
   const endAt = lockEnd(row, events)
   return {
@@ -195,9 +162,12 @@ function lockStats(row: LockRow, now: number): LockStats {
     state: row.lock_state,
     isActive: row.is_active === 1,
     template: row.template_id,
+    /** Undefined if its template is not known. */
     rules: rulesOf(row),
+    /** When it ended, null while it runs. */
     endAt,
     plannedEnd: plannedEnd(row),
+    /** Whether somebody typed it into a table. */
     isTyped: row.made_here !== null,
     events,
     intervals: lockIntervals(events, endAt, now),

@@ -13,22 +13,6 @@ export interface LockTimes {
   readonly intervals: readonly LockInterval[]
 }
 
-export interface LockStatistics {
-  readonly started: number
-  readonly ended: number
-  readonly lockedSeconds: number
-  readonly breakSeconds: number
-  readonly openSeconds: number
-  /** The longest locked interval, as far as it lies in the bucket. */
-  readonly longestLockedSeconds: number
-  /** Locked time in percent of the time that has passed, with one decimal; null if none has passed. */
-  readonly lockedPercent: number | null
-  /** Seconds that have passed of which it is known whether a lock was closed. */
-  readonly knownSeconds: number
-  /** Locked time in percent of the known time, with one decimal; null if nothing is known. */
-  readonly percent: number | null
-}
-
 /** The states of a lock. If sessions overlap, the first of these counts. `before` is the time before all of them. */
 const STATES = ['locked', 'break', 'open', 'unknown', 'before'] as const
 type State = (typeof STATES)[number]
@@ -38,11 +22,6 @@ interface StateInterval {
   readonly state: State
   readonly start: number
   readonly end: number
-}
-
-interface LockSums {
-  readonly total: LockStatistics
-  readonly buckets: readonly LockStatistics[]
 }
 
 /** Of which time sessions are known: from the start of the first one on, up to an instant. */
@@ -59,14 +38,16 @@ export async function lockStatistics<const Lists extends readonly (readonly Buck
   sessions: readonly LockTimes[],
   { since, until }: KnownTime,
   lists: Lists,
-): Promise<{ readonly [Index in keyof Lists]: LockSums }> {
+) {
   const all = lists.map(buckets => new LockFigures(buckets))
   for (const states of statesInParts(sessions, until, since)) {
     for (const figures of all) figures.add(states)
     await pause()
   }
   // There is one for each list.
-  return all.map(figures => figures.sums(sessions, until)) as { [Index in keyof Lists]: LockSums }
+  return all.map(figures => figures.sums(sessions, until)) as {
+    readonly [Index in keyof Lists]: ReturnType<LockFigures['sums']>
+  }
 }
 
 /** The seconds in each state, by bucket and in total. */
@@ -90,7 +71,7 @@ class LockFigures {
     addTimes([this.#total], states, [this.#whole.start, this.#whole.end])
   }
 
-  sums(sessions: readonly LockTimes[], now: number): LockSums {
+  sums(sessions: readonly LockTimes[], now: number) {
     const count = (instants: readonly number[]) => {
       const past = instants.filter(at => at <= now)
       return countByPeriod(past, this.#periods)
@@ -217,13 +198,9 @@ function addTimes(times: readonly StateTimes[], intervals: readonly StateInterva
 
 type Time = Pick<Bucket, 'start' | 'end'>
 
-function statisticsOf(
-  times: Readonly<StateTimes>,
-  started: number,
-  ended: number,
-  { start, end }: Time,
-  now: number,
-): LockStatistics {
+export type LockStatistics = ReturnType<typeof statisticsOf>
+
+function statisticsOf(times: Readonly<StateTimes>, started: number, ended: number, { start, end }: Time, now: number) {
   const elapsed = Math.max(0, seconds(Math.min(end, now)) - seconds(start))
   const knownSeconds = elapsed - times.unknown - times.before
   return {
@@ -232,8 +209,10 @@ function statisticsOf(
     lockedSeconds: times.locked,
     breakSeconds: times.break,
     openSeconds: times.open + times.unknown,
+    /** Of the longest locked interval, as far as it lies in the bucket. */
     longestLockedSeconds: times.longest,
     lockedPercent: percentOf(times.locked, elapsed),
+    /** Seconds that have passed of which it is known whether a lock was closed, and the locked ones in percent of them. */
     knownSeconds,
     percent: percentOf(times.locked, knownSeconds),
   }

@@ -8,26 +8,10 @@ import { type StoredTemplate, templateQueries } from './template-queries.ts'
 
 export const lockTemplates = templateQueries<LockTemplate>('lock_template', 'lock template')
 
-/** A lock template, and what came of it. */
-export interface TemplateUse extends StoredTemplate<LockTemplate> {
-  /** Those that ended. */
-  readonly sessions: number
-  /** Of those, how many did not end early. */
-  readonly completed: number
-  /** When one began that is running. */
-  readonly runningSince: number | undefined
-  /** Milliseconds of those that ended, the shortest first, where the record has an end. */
-  readonly lengths: readonly number[]
-  /** When a session with it began last; null when there was none. */
-  readonly last: number | null
-}
+export type TemplateUse = Awaited<ReturnType<typeof withUses>>[number]
 
 /** Some lock templates, with how often sessions that may be read used them. */
-export async function withUses(
-  store: Store,
-  templates: readonly StoredTemplate<LockTemplate>[],
-  sessions: Access,
-): Promise<TemplateUse[]> {
+export async function withUses(store: Store, templates: readonly StoredTemplate<LockTemplate>[], sessions: Access) {
   const uses = bounded(await readChecked(store, usesByTemplate, sessions))
   const byTemplate = Map.groupBy(uses, ({ template }) => template)
   return templates.map(template => {
@@ -36,10 +20,14 @@ export async function withUses(
     const known = ended.filter(({ length }) => length > 0).toSorted((a, b) => a.length - b.length)
     return {
       ...template,
+      /** Those that ended, and how many of them not early. */
       sessions: sum(ended.map(({ sessions }) => sessions)),
       completed: sum(ended.map(({ completed }) => completed)),
+      /** When one began that is running. */
       runningSince: ofAllOwners.find(({ running }) => running > 0)?.last,
+      /** Milliseconds of those that ended, the shortest first, where the record has an end. */
       lengths: known.flatMap(({ length, sessions }) => Array<number>(sessions).fill(length)),
+      /** When a session with it began last; null when there was none. */
       last: ofAllOwners.length === 0 ? null : Math.max(...ofAllOwners.map(({ last }) => last)),
     }
   })

@@ -7,24 +7,6 @@ import { sessionsBetween, type SessionStats, totalsOf } from './training.ts'
 import { endOfTomorrow, type ZoneClock } from './zone-clock.ts'
 import { countedUntil } from './known-time.ts'
 
-export interface LockStatus {
-  readonly locked: boolean
-  readonly state: string
-  /** When the session started. */
-  readonly lockedSince: number | null
-  /** When the present state began; null if that is not known. */
-  readonly stateSince: number | null
-  readonly plannedEnd: number | null
-  /** Whether its planned end has passed; null if that is not known or hidden. */
-  readonly plannedEndPassed: boolean | null
-  readonly timeHidden: boolean
-  readonly isPractice: boolean | null
-  /** Milliseconds since the session started. */
-  readonly elapsed: number | null
-  /** Milliseconds until its planned end; null if that has passed, is not known, or is hidden. */
-  readonly remaining: number | null
-}
-
 /** Whether the time of an active lock is hidden from a reader: from its owner, where its template says so. */
 export function hidesTime(rules: LockRules | undefined, isOwner: boolean): boolean {
   return isOwner && rules?.showsTime === false
@@ -60,10 +42,12 @@ export function isFreeze(name: string): boolean {
   return /^(freez|frozen)/i.test(name)
 }
 
+export type LockStatus = ReturnType<typeof lockStatus>
+
 export function lockStatus(
   lock: RunningLock | undefined,
   { isOwner, asOf, now }: { readonly isOwner: boolean; readonly asOf: number | null; readonly now: number },
-): LockStatus {
+) {
   if (lock === undefined) return IDLE
   const until = countedUntil(asOf, now)
   const current = lockIntervals(lock.events, null, until).at(-1)
@@ -74,18 +58,20 @@ export function lockStatus(
     // Without events, only the state is known.
     locked: current?.locked ?? lock.state === 'locked',
     state: lock.state,
+    /** When the session started, and when the present state began. */
     lockedSince: lock.at,
     stateSince: current?.start ?? null,
     plannedEnd: countdown?.plannedEnd ?? null,
     plannedEndPassed: left === null ? null : left <= 0,
     timeHidden,
     isPractice: lock.rules?.isPractice ?? null,
+    /** Milliseconds since the session started, and until its planned end. */
     elapsed: Math.max(0, until - lock.at),
     remaining: left === null || left <= 0 ? null : left,
   }
 }
 
-const IDLE: LockStatus = {
+const IDLE = {
   locked: false,
   state: 'idle',
   lockedSince: null,
@@ -98,27 +84,13 @@ const IDLE: LockStatus = {
   remaining: null,
 }
 
-export interface TrainingStatus {
-  readonly last: SessionStats | undefined
-  readonly sessionsToday: number
-  readonly sessionsThisWeek: number
-  readonly repsThisWeek: number
-  /** Micrometres; null if there are sessions and the distance of none is known. */
-  readonly distanceThisWeek: number | null
-  readonly streakDays: number
-  readonly longestStreakDays: number
-  readonly bestGrade: number | null
-}
+export type TrainingStatus = Awaited<ReturnType<typeof trainingStatusOf>>
 
 /** The state after all these sessions, the oldest first; those on a day after tomorrow are no last and no best one. Weeks start on Monday. */
-export async function trainingStatusOf(
-  sessions: readonly SessionStats[],
-  clock: ZoneClock,
-  today: number,
-): Promise<TrainingStatus> {
+export async function trainingStatusOf(sessions: readonly SessionStats[], clock: ZoneClock, today: number) {
   const monday = bucketStart('week', 'monday', today)
   const days = new Set<number>()
-  let bestGrade: number | null = null
+  let bestGrade: number | undefined
   const meant = sessionsBetween(sessions, -Infinity, endOfTomorrow(clock, today))
   await forEachPausing(meant, ({ at, grade }) => {
     days.add(clock.dayOf(at))
@@ -131,9 +103,10 @@ export async function trainingStatusOf(
     sessionsToday: sessionsBetween(sessions, clock.startOf(today), clock.startOf(today + 1)).length,
     sessionsThisWeek: week.sessions,
     repsThisWeek: week.reps,
+    /** Micrometres; null if there are sessions and the distance of none is known. */
     distanceThisWeek: week.distance,
     streakDays: current?.days ?? 0,
     longestStreakDays: longest?.best.days ?? 0,
-    bestGrade,
+    bestGrade: bestGrade ?? null,
   }
 }

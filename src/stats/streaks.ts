@@ -9,15 +9,11 @@ interface Streak {
   readonly to: string
 }
 
-export interface Streaks {
-  /** Up to today; up to yesterday while today has none yet. */
-  readonly current: Streak | undefined
-  /** The latest of equals. */
-  readonly longest: Best<Streak> | undefined
-}
-
-/** The streaks of days in ascending order, which may repeat. Days after today do not count. */
-export function streaksOf(days: readonly number[], today: number, clock: ZoneClock): Streaks {
+/**
+ * The streaks of days in ascending order, which may repeat: the current one, up to today or, while today has none yet, to yesterday; and
+ * the longest, the latest of equals. Days after today do not count.
+ */
+export function streaksOf(days: readonly number[], today: number, clock: ZoneClock) {
   let longest: Best<Streak> | undefined
   let first = NaN
   let last = NaN

@@ -11,7 +11,7 @@ import {
 import { pause } from '../fairness.ts'
 import type { Store } from '../store/index.ts'
 import { documentsById } from './documents.ts'
-import { HistorySize, maxMegabytes } from './history-cache.ts'
+import { checkHistorySize, maxMegabytes } from './history-cache.ts'
 import type { TypeStats, SessionStats } from './training.ts'
 
 /** Queries of training sessions for statistics: they read columns, not records. */
@@ -20,23 +20,21 @@ import type { TypeStats, SessionStats } from './training.ts'
  * The training sessions of an account, the oldest first, and what they take in memory. Others have their turns while a long history is
  * read. Throws ApiError if they are too many.
  */
-export async function trainingSessions(
-  store: Store,
-  access: OwnerAccess,
-): Promise<{ readonly sessions: readonly SessionStats[]; readonly bytes: number }> {
+export async function trainingSessions(store: Store, access: OwnerAccess) {
   const sessions: SessionStats[] = []
-  const size = new HistorySize(maxMegabytes.training)
+  let bytes = 0
   let after = { at: Number.MIN_SAFE_INTEGER, id: 0 }
   for (;;) {
     // Both conditions have the same start: whichever the engine uses for the index, it begins where the last part ended.
     const start = Math.max(access.start, after.at)
     const rows = await readChecked(store, nextSessions, { ...access, start, ...after, limit: MAX_BATCH_ROWS })
     for (const row of rows) {
-      size.add(250 + row.kinds.length * 4)
+      bytes += 250 + row.kinds.length * 4
+      checkHistorySize(bytes, maxMegabytes.training)
       sessions.push(sessionOf(row))
     }
     const last = rows.at(-1)
-    if (last === undefined || rows.length < MAX_BATCH_ROWS) return { sessions, bytes: size.bytes }
+    if (last === undefined || rows.length < MAX_BATCH_ROWS) return { sessions, bytes }
     after = { at: last.at, id: last.id }
     await pause()
   }
@@ -53,50 +51,32 @@ export async function trainingSession(store: Store, access: Access, id: number) 
 /** The records of some training sessions of an account, as the API sends them. */
 export const trainingRecords = documentsById('training_session', 'records of training sessions')
 
-/** A row of training_session. Distances are micrometres. */
-interface SessionRow {
-  readonly id: number
-  readonly at: number
+type SessionRow = Omit<SessionStats, 'passed' | 'approximate' | 'isTyped' | 'types'> & {
   readonly passed: number
-  readonly settings_id: number
-  readonly segments: number
-  readonly grade: number | null
-  readonly reps: number
-  readonly distance_um: number | null
   readonly approximate: number
   /** What `derived-columns.ts` of the archive wrote: a list of tuples as JSON. */
   readonly kinds: string
   readonly made_here: string | null
 }
 
-type TypeCells = [
-  type: string,
-  segments: number,
-  passed: number,
-  grades: number[],
-  gradedPassed: number,
-  reps: number,
-  distance: number | null,
-  duration: number,
-  points: number,
-]
-
 function sessionOf(row: SessionRow): SessionStats {
-  const { id, at, passed, settings_id: program, segments, grade, reps, distance_um: distance, approximate } = row
+  const { id, at, program, segments, grade, reps, distance } = row
   return {
     id,
     at,
-    passed: passed === 1,
+    passed: row.passed === 1,
     program,
     segments,
     grade,
     reps,
     distance,
-    approximate: approximate === 1,
+    approximate: row.approximate === 1,
     isTyped: row.made_here !== null,
     types: typesOf(row.kinds),
   }
 }
+
+type TypeCells = [string, number, number, number[], number, number, number | null, number, number]
 
 function typesOf(text: string): TypeStats[] {
   // The archive wrote it as a list of these tuples.
@@ -114,7 +94,7 @@ function typesOf(text: string): TypeStats[] {
 }
 
 const SESSION_STATS = sql.raw(
-  'id, at, passed, settings_id, segments, grade, reps, distance_um, approximate, kinds, made_here',
+  'id, at, passed, settings_id as program, segments, grade, reps, distance_um as distance, approximate, kinds, made_here',
 )
 
 const nextSessions = recordQuery<OwnerAccess & { at: number; id: number; limit: number }, SessionRow>(

@@ -5,30 +5,12 @@ import { periodNear } from './periods.ts'
 import { sessionsBetween, type SessionStats, Totals } from './training.ts'
 import type { ZoneClock } from './zone-clock.ts'
 
-export interface TrainingStatistics {
-  readonly sessions: number
-  readonly passed: number
-  readonly days: number
-  readonly reps: number
-  /** Micrometres, without those that may be estimated. */
-  readonly distance: number
-  readonly approximateDistance: number
-  /** Sessions whose distance is unknown. */
-  readonly unknownDistances: number
-  /** Seconds. */
-  readonly duration: number
-  readonly points: number
-  /** By type of segment, in the order of their names; types without graded segments are left out. */
-  readonly grades: readonly ReturnType<typeof gradeStatistics>[]
-  readonly ungradedSegments: number
-}
-
 /** The statistics of sessions, the oldest first, by bucket and in total. Others have their turns while there are many. */
 export async function trainingStatistics(
   sessions: readonly SessionStats[],
   buckets: readonly Bucket[],
   clock: ZoneClock,
-): Promise<{ readonly total: TrainingStatistics; readonly buckets: readonly TrainingStatistics[] }> {
+) {
   const boundaries = boundariesOf(buckets)
   const sums = buckets.map(() => new TrainingSums())
   const total = new TrainingSums()
@@ -41,6 +23,8 @@ export async function trainingStatistics(
   })
   return { total: total.statistics(), buckets: sums.map(bucket => bucket.statistics()) }
 }
+
+export type TrainingStatistics = ReturnType<TrainingSums['statistics']>
 
 class TrainingSums {
   readonly #totals = new Totals()
@@ -66,17 +50,19 @@ class TrainingSums {
     }
   }
 
-  statistics(): TrainingStatistics {
+  statistics() {
     return {
       sessions: this.#totals.sessions,
       passed: this.#totals.passed,
       days: this.#days,
       reps: this.#totals.reps,
+      /** Micrometres, without those that may be estimated. */
       distance: this.#totals.measured,
       approximateDistance: this.#totals.approximate,
       unknownDistances: this.#totals.unknownDistances,
       duration: this.#duration,
       points: this.#points,
+      /** By type of segment, in the order of their names; types without graded segments are left out. */
       grades: [...this.#grades].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(gradeStatistics),
       ungradedSegments: this.#ungraded,
     }

@@ -47,14 +47,6 @@ function meanGrade({ grades }: Pick<TypeStats, 'grades'>): number | null {
 /** Where nothing was recorded for as many days, lines are broken, and nothing is usual. */
 export const BREAK_DAYS = 14
 
-/** The segments of one type of some sessions. */
-export interface TypeTotals {
-  readonly type: string
-  readonly segments: number
-  /** The spread of their mean grades in each session; null where there are none. */
-  readonly grade: GradeSpread | null
-}
-
 export function totalsOf(sessions: readonly SessionStats[]): Totals {
   const totals = new Totals()
   for (const session of sessions) totals.add(session)
@@ -91,28 +83,11 @@ export class Totals {
   }
 }
 
-/** The 10th percentile, the median and the 90th percentile of the grades of sessions. */
-export interface GradeSpread {
-  readonly sessions: number
-  readonly low: number
-  readonly median: number
-  readonly high: number
-}
-
-/** What pages show of sessions. */
-export interface TrainingSummary {
-  readonly totals: Totals
-  /** The spread of the grades of the sessions; null where there are none. */
-  readonly grade: GradeSpread | null
-  /** By type of segment, the most frequent first. */
-  readonly types: readonly TypeTotals[]
-  /** By period, as the spreads. */
-  readonly periods: readonly Totals[]
-  readonly spreads: readonly (GradeSpread | null)[]
-}
+export type TrainingSummary = Awaited<ReturnType<typeof summarize>>
+export type TypeTotals = TrainingSummary['types'][number]
 
 /** The summary of sessions, the oldest first. Others have their turns while many are summed. */
-export async function summarize(sessions: readonly SessionStats[], periods: Periods = []): Promise<TrainingSummary> {
+export async function summarize(sessions: readonly SessionStats[], periods: Periods = []) {
   const totals = new Totals()
   const sums = Array.from({ length: Math.max(0, periods.length - 1) }, () => new Totals())
   const grades = new GradeCounts()
@@ -137,6 +112,7 @@ export async function summarize(sessions: readonly SessionStats[], periods: Peri
   return {
     totals,
     grade: spreadOf(grades),
+    /** The most frequent first, with the spread of their mean grades in each session. */
     types: [...types]
       .map(([type, { segments, grades }]) => ({ type, segments, grade: spreadOf(grades) }))
       .toSorted((a, b) => b.segments - a.segments || (a.type < b.type ? -1 : 1)),
@@ -145,7 +121,10 @@ export async function summarize(sessions: readonly SessionStats[], periods: Peri
   }
 }
 
-function spreadOf(grades: GradeCounts | undefined): GradeSpread | null {
+export type GradeSpread = NonNullable<ReturnType<typeof spreadOf>>
+
+/** The 10th percentile, the median and the 90th percentile; null without grades. */
+function spreadOf(grades: GradeCounts | undefined) {
   const [low = null, median = null, high = null] = [10, 50, 90].map(share => grades?.percentile(share) ?? null)
   if (low === null || median === null || high === null) return null
   return { sessions: grades?.count ?? 0, low, median, high }

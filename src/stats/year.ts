@@ -1,50 +1,20 @@
 import type { OwnerAccess } from '../accounts/access.ts'
 import { type BucketRange, formatDate, parseDate } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
-import type { LockedStretch, TrainingBests } from './bests.ts'
 import { bucketsOf } from './buckets.ts'
-import { type Best, highest } from './highest.ts'
+import { highest } from './highest.ts'
 import { lockHistory } from './lock-history.ts'
-import { locksSince, type LockStats } from './lock-queries.ts'
-import { type LockStatistics, lockStatistics, withoutPractice } from './lock-statistics.ts'
+import { locksSince } from './lock-queries.ts'
+import { lockStatistics, withoutPractice } from './lock-statistics.ts'
 import { trainingHistory } from './training-history.ts'
-import type { TrainingStatistics } from './training-statistics.ts'
-import type { SessionStats } from './training.ts'
 import { endOfTomorrow, zoneClock } from './zone-clock.ts'
 
 /** The figures of a calendar year. Those that the API has are the same: `from` and `to` are the parameters of its statistics. */
-export interface YearStatistics {
-  readonly year: number
-  readonly isRunning: boolean
-  /** Up to its last day, or to today. */
-  readonly total: Totals
-  /** The year before, up to the same day while the year is running. */
-  readonly before: Totals
-  readonly days: readonly KnownDay[]
-  /** How much was locked of each month that has begun, from January on. */
-  readonly months: readonly LockStatistics[]
-  readonly bests: TrainingBests
-  readonly stretch: Best<LockedStretch<Pick<LockStats, 'id' | 'at'>>> | undefined
-  /** The first of all sessions that may be read. */
-  readonly firstTraining: SessionStats | undefined
-  readonly firstLock: Pick<LockStats, 'id' | 'at'> | undefined
-}
+export type YearStatistics = Awaited<ReturnType<typeof yearStatistics>>
 
-/** Training and locks of a day. */
-export interface KnownDay {
-  readonly day: number
-  readonly sessions: number
-  readonly reps: number
-  readonly lockedSeconds: number
-}
-
-/** The figures of some days. */
-export interface Totals {
-  readonly from: number
-  readonly to: number
-  readonly training: TrainingStatistics
-  readonly locks: LockStatistics
-}
+/** Training and locks of a day, and the figures of some days. */
+export type KnownDay = YearStatistics['days'][number]
+export type Totals = YearStatistics['total']
 
 interface YearQuery {
   readonly year: number
@@ -72,7 +42,7 @@ export async function knownYears(store: Store, access: YearAccess, query: Omit<Y
 }
 
 /** A year that has begun. */
-export async function yearStatistics(store: Store, access: YearAccess, query: YearQuery): Promise<YearStatistics> {
+export async function yearStatistics(store: Store, access: YearAccess, query: YearQuery) {
   const { year, timeZone, now, until } = query
   const clock = zoneClock(timeZone)
   const [from, end] = daysOfYear(year)
@@ -91,7 +61,7 @@ export async function yearStatistics(store: Store, access: YearAccess, query: Ye
     bucketsOf(range, clock, now),
     bucketsOf(rangeBefore, clock, now),
   ])
-  const totalsOf = async (within: BucketRange, { total }: typeof ofYear): Promise<Totals> => {
+  const totalsOf = async (within: BucketRange, { total }: typeof ofYear) => {
     const { total: training } = await history.statistics({}, within, timeZone, now)
     return { from: within.from, to: within.to, training, locks: total }
   }
@@ -101,16 +71,20 @@ export async function yearStatistics(store: Store, access: YearAccess, query: Ye
   return {
     year,
     isRunning: to < end,
+    /** Up to its last day, or to today. */
     total: await totalsOf(range, ofYear),
+    /** The year before, up to the same day while the year is running. */
     before: await totalsOf(rangeBefore, toSameDay),
     days: ofDays.buckets.map(({ lockedSeconds }, index) => {
       const day = days[index]?.day ?? from
       const { sessions = 0, reps = 0 } = training[index] ?? {}
       return { day, lockedSeconds, sessions, reps }
     }),
+    /** How much was locked of each month that has begun, from January on. */
     months: ofYear.buckets,
     bests: await history.bests(timeZone, to),
     stretch: highest(stretches, ({ seconds }) => seconds),
+    /** The first of all sessions that may be read. */
     firstTraining: history.sessions.find(({ at }) => at < limit),
     firstLock: locks.entries.findLast(({ at }) => at < limit),
   }
