@@ -5,8 +5,8 @@ import { InvalidError } from './faults.ts'
 import { type Decided, WRITTEN } from './decide.ts'
 import { Incoming } from './incoming.ts'
 import type { Kind, Row } from './kind.ts'
-import type { NoteCounts, OnConflict, Outcome, RejectedReport } from './report.ts'
-import { clearRejected, storeRejected } from './rejected-rows.ts'
+import type { NoteCounts, OnConflict, Outcome } from './report.ts'
+import { clearRejected, type RejectedReport, storeRejected } from './rejected-rows.ts'
 import { stageLines } from './stage-lines.ts'
 
 export interface BatchOptions {

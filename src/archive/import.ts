@@ -5,15 +5,15 @@ import type { Tables } from '../store/tables.ts'
 import { counting } from './formats/unwrap.ts'
 import { Incoming, type IncomingOptions } from './incoming.ts'
 import { type LinesOf, readLines } from './lines.ts'
-import { clearRejected, storeRejected } from './rejected-rows.ts'
-import type { ImportReport, OnConflict } from './report.ts'
+import { clearRejected, type RejectedReport, storeRejected } from './rejected-rows.ts'
+import type { KindReport, OnConflict } from './report.ts'
 import { type LineFacts, stageLines } from './stage-lines.ts'
 
-export { conflictChoices, ImportError, type ImportReport, type OnConflict } from './report.ts'
+export { conflictChoices, ImportError, type OnConflict } from './report.ts'
 
 /** What to do with invalid lines: store nothing, or reject them and store the others. */
-export type OnError = 'fail' | 'set-aside'
-export const errorChoices: readonly OnError[] = ['fail', 'set-aside']
+export const errorChoices = ['fail', 'set-aside'] as const
+export type OnError = (typeof errorChoices)[number]
 
 export interface ImportOptions {
   readonly onConflict?: OnConflict
@@ -37,23 +37,24 @@ export interface ImportOptions {
   /** Called in the transaction that stores the records; what it throws ends the import. */
   readonly confirm?: (db: Kysely<Tables>) => Promise<void>
   /** Work of the transaction that stores the records, after they are stored. */
-  readonly inTransaction?: (db: Kysely<Tables>, report: Pick<ImportReport, 'kinds' | 'setAside'>) => Promise<void>
+  readonly inTransaction?: (
+    db: Kysely<Tables>,
+    report: { readonly kinds: readonly KindReport[]; readonly setAside?: RejectedReport },
+  ) => Promise<void>
 }
+
+export type ImportReport = Awaited<ReturnType<typeof importLines>>
 
 /**
  * Imports one archive: all of it or nothing, unless invalid lines are to be rejected one by one. Lines are checked first, and what becomes
  * of each is decided, which needs no lock; then one transaction decides again what has changed since, and writes. Throws ImportError.
  */
-export function importArchive(
-  store: Store,
-  chunks: AsyncIterable<Buffer>,
-  options: ImportOptions = {},
-): Promise<ImportReport> {
+export function importArchive(store: Store, chunks: AsyncIterable<Buffer>, options: ImportOptions = {}) {
   return importLines(store, () => readLines(withProgress(chunks, options)), options)
 }
 
 /** The same for lines that were read from a file of any format. `progress` is only called when storing begins. */
-export function importLines(store: Store, lines: LinesOf, options: ImportOptions = {}): Promise<ImportReport> {
+export function importLines(store: Store, lines: LinesOf, options: ImportOptions = {}) {
   const { onError = 'fail', source = 'archive', progress, signal, onlyAccount, inTransaction } = options
   return store.db.connection().execute(async db => {
     const setsAside = onError === 'set-aside'

@@ -4,7 +4,6 @@ import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 import type { Incoming } from './incoming.ts'
 import type { Cell } from './kind.ts'
-import type { RejectedReport } from './report.ts'
 
 /** How many rows are kept for one source; further rows are only counted. */
 const MAX_REJECTED_ROWS = 10_000
@@ -16,12 +15,10 @@ interface RejectedOptions {
   readonly now: number
 }
 
+export type RejectedReport = Awaited<ReturnType<typeof storeRejected>>
+
 /** Keeps the lines that cannot be stored. When an unchanged row was last seen is written at most once a day. */
-export async function storeRejected(
-  incoming: Incoming,
-  db: Kysely<Tables>,
-  { source, account, now }: RejectedOptions,
-): Promise<RejectedReport> {
+export async function storeRejected(incoming: Incoming, db: Kysely<Tables>, { source, account, now }: RejectedOptions) {
   const { count, lines } = await incoming.rejectedLines()
   const listed = lines.map(({ line, kind, recordId, reason }) => ({
     line,
@@ -55,6 +52,7 @@ export async function storeRejected(
       reason, raw, encoding, cast(${now} as bigint), cast(${now} as bigint)
     from rejected_line join incoming on incoming.line = rejected_line.line
     where ${isNew} order by incoming.line limit ${room}`.execute(db)
+  // Because of a limit, or because their account was removed.
   const notKept = count - kept + Math.max(0, fresh - room)
   return { count, newCount: Math.min(fresh, room) + notKept, notKept, rows: listed }
 }

@@ -1,17 +1,15 @@
 import { account, partnership } from './account-kinds.ts'
-import { isEndLine, LineCount } from './end-line.ts'
+import { checkEnd, isEndLine } from './end-line.ts'
 import { InvalidError } from './faults.ts'
 import type { Incoming } from './incoming.ts'
 import { type Kind, type Row, UnfinishedError } from './kind.ts'
 import type { Line, Lines } from './lines.ts'
 import { Notes } from './notes.ts'
 import { archiveRecord, identityOf, parseLine, readRow } from './records.ts'
-import { ImportError, type ImportReport, type LeftOut, MAX_LISTED, NoteCounts } from './report.ts'
+import { ImportError, MAX_LISTED, NoteCounts } from './report.ts'
 
-export type LineFacts = Pick<
-  ImportReport,
-  'hasEnd' | 'unfinished' | 'unfinishedCount' | 'leftOut' | 'extra' | 'leniencies'
->
+/** What is known of lines beside their rows. */
+export type LineFacts = Awaited<ReturnType<typeof stageLines>>
 
 /** Reads every line into a row, and collects errors. `check` throws InvalidError for a row that is not to be stored. */
 export async function stageLines(
@@ -19,16 +17,26 @@ export async function stageLines(
   batches: Lines,
   check: (kind: Kind, row: Row) => void = () => {},
   counts = new NoteCounts(),
-): Promise<LineFacts> {
+) {
   const { setsAside, onlyAccount } = incoming.options
+  /** The first sessions that are not stored, because they have not started or have no result. */
   const unfinished: { line: number; kind: string; id: number }[] = []
   let unfinishedCount = 0
-  const lineCount = new LineCount()
+  /** Of this archive: several may stand one after the other. */
+  let linesBefore = 0
+  /** Whether the last line is the end of an archive; without it, it may have been cut short. */
+  let hasEnd = false
+  /** How many lines are not of the account whose records alone are stored. */
   const leftOut = onlyAccount === undefined ? undefined : { accounts: 0, access: 0, others: 0 }
   const now = Date.now()
 
   const stage = (line: Line, envelope: unknown) => {
-    if (isEndLine(envelope)) return lineCount.end(envelope)
+    if (isEndLine(envelope)) {
+      const before = linesBefore - 1
+      linesBefore = 0
+      hasEnd = true
+      return checkEnd(envelope, before)
+    }
     const { kind, ...record } = archiveRecord(envelope)
     const why = leftOut && whyLeftOut(envelope, onlyAccount)
     if (leftOut !== undefined && why !== undefined) return void (leftOut[why] += 1)
@@ -53,7 +61,8 @@ export async function stageLines(
 
   for await (const lines of batches) {
     for (const line of lines) {
-      lineCount.add()
+      linesBefore += 1
+      hasEnd = false
       let { envelope } = line
       try {
         envelope ??= parseLine(line)
@@ -67,12 +76,11 @@ export async function stageLines(
     await incoming.flushFull()
   }
   await incoming.flush()
-  const left = leftOut === undefined ? {} : { leftOut }
-  return { hasEnd: lineCount.hasEnd, unfinished, unfinishedCount, ...left, ...counts.list() }
+  return { hasEnd, unfinished, unfinishedCount, ...(leftOut && { leftOut }), ...counts.list() }
 }
 
 /** Why a line is not of this account; undefined if it is, or has no owner, which is an error of the line. */
-function whyLeftOut(envelope: unknown, onlyAccount: number | undefined): keyof LeftOut | undefined {
+function whyLeftOut(envelope: unknown, onlyAccount: number | undefined) {
   const { kind, ownerId } = identityOf(envelope)
   if (kind === account.name) return 'accounts'
   if (kind === partnership.name) return 'access'

@@ -1,12 +1,12 @@
 import type { Leniency } from '../archive/notes.ts'
-import type { FieldCount, LeniencyCount } from '../archive/report.ts'
+import type { NoteCounts } from '../archive/report.ts'
 
 /** Lines that say where records differed from the format. */
-export function deviationLines(report: {
-  readonly extra: readonly FieldCount[]
-  readonly leniencies: readonly LeniencyCount[]
-  readonly kinds: readonly { readonly kind: string; readonly deleted?: number }[]
-}): string[] {
+export function deviationLines(
+  report: ReturnType<NoteCounts['list']> & {
+    readonly kinds: readonly { readonly kind: string; readonly deleted?: number }[]
+  },
+): string[] {
   return [
     ...report.kinds.flatMap(({ kind, deleted = 0 }) =>
       deleted === 0 ? [] : [`${kind}: ${deleted} deleted here, left out (lockstep record list)`],

@@ -20,7 +20,7 @@ import { type FormatOptions, openRecords, type Records } from '../archive/format
 import { ownKinds } from '../accounts/deleted-records.ts'
 import { decryptArchive, encryptTexts } from '../backup/encryption.ts'
 import { workFoldersOf } from '../backup/files.ts'
-import type { RejectedReport } from '../archive/report.ts'
+import type { RejectedReport } from '../archive/rejected-rows.ts'
 import { readKnownTime } from '../stats/known-time.ts'
 import type { Store } from '../store/index.ts'
 import { STDOUT, writeOutput } from './output.ts'

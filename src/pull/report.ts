@@ -1,58 +1,10 @@
 import { isObject } from '../archive/values.ts'
 import type { BatchReport, IncomingRecord } from '../archive/batch-importer.ts'
-import { type FieldCount, type LeniencyCount, NoteCounts, type Outcome } from '../archive/report.ts'
+import { NoteCounts, type Outcome } from '../archive/report.ts'
 import { quoteName } from './whose.ts'
 
-export interface PullReport {
-  readonly origin: string
-  readonly accountId: number
-  readonly username: string
-  /** Whether all lists were read to their end. */
-  readonly isFull: boolean
-  readonly requests: number
-  readonly kinds: readonly KindCounts[]
-  /** Rejected rows: how many, how many of them are new, and how many were only counted. */
-  readonly setAside: {
-    readonly count: number
-    readonly newCount: number
-    readonly notKept: number
-    /** By kind and reason, each with the id of one of them. */
-    readonly reasons: readonly RejectedReason[]
-  }
-  /** Values that did not match the format and were converted. */
-  readonly leniencies: readonly LeniencyCount[]
-  /** Fields that the format does not have. They are kept as extra fields. */
-  readonly extra: readonly FieldCount[]
-  readonly missingLists: readonly string[]
-  /** Numbers of lock sessions that the source was asked for in vain. */
-  readonly notFound: readonly number[]
-  /** Rows that became gone at the source. */
-  readonly gone: number
-  /** Rows that were rejected before because nothing told their owner, and that now belong to the account. */
-  readonly claimed: number
-  /** Further remarks for the operator. */
-  readonly notes: readonly string[]
-}
-
-export interface RejectedReason {
-  readonly kind: string
-  readonly reason: string
-  readonly count: number
-  readonly example?: number
-}
-
-export interface KindCounts {
-  readonly kind: string
-  readonly added: number
-  readonly replaced: number
-  readonly unchanged: number
-  readonly skipped: number
-  /** Records that their owner deleted here. */
-  readonly deleted: number
-  readonly setAside: number
-  /** Rows of other accounts. */
-  readonly ofOthers: number
-}
+export type PullReport = ReturnType<ReportBuilder['finish']>
+export type RejectedReason = PullReport['setAside']['reasons'][number]
 
 export interface PullProgress {
   readonly kind: string
@@ -63,19 +15,38 @@ export interface PullProgress {
   readonly expected: number | undefined
 }
 
-type Mutable<Value> = { -readonly [Name in keyof Value]: Value[Name] }
+interface ReportFacts {
+  readonly origin: string
+  readonly accountId: number
+  readonly username: string
+  /** Whether all lists were read to their end. */
+  readonly isFull: boolean
+  readonly requests: number
+}
 
 /** Adds up the results of the batches of a round. */
 export class ReportBuilder {
-  readonly #kinds = new Map<string, Mutable<KindCounts>>()
+  readonly #kinds = new Map<string, typeof NONE & { readonly kind: string }>()
   /** The outcome of each record, which may be read again in the same round, by kind and id. */
   readonly #outcomes = new Map<string, Map<unknown, Outcome>>()
   readonly #others = new Map<string, Set<unknown>>()
+  /** Rejected rows: how many, how many of them are new, and how many were only counted. */
   readonly #setAside = { count: 0, newCount: 0, notKept: 0 }
+  /** Of them, by kind and reason, each with the id of one. */
+  readonly #reasons = new Map<string, { kind: string; reason: string; count: number; example?: number }>()
   readonly noteCounts = new NoteCounts()
   /** What the report says beside its counts. */
-  readonly said = { missingLists: [] as string[], notFound: [] as number[], gone: 0, claimed: 0, notes: [] as string[] }
-  readonly #reasons = new Map<string, Mutable<RejectedReason>>()
+  readonly said = {
+    missingLists: [] as string[],
+    /** Numbers of lock sessions that the source was asked for in vain. */
+    notFound: [] as number[],
+    /** Rows that became gone at the source. */
+    gone: 0,
+    /** Rows that were rejected before because nothing told their owner, and that now belong to the account. */
+    claimed: 0,
+    /** Further remarks for the operator. */
+    notes: [] as string[],
+  }
 
   noteName(sourceName: string, username: string) {
     const why = sourceName === '' ? 'the source has no name for it' : `${quoteName(sourceName)} cannot be used here`
@@ -121,11 +92,11 @@ export class ReportBuilder {
     if (id !== undefined) outcomes.set(id, outcome)
   }
 
-  #countsOf(kind: string): Mutable<KindCounts> {
+  #countsOf(kind: string) {
     return this.#kinds.getOrInsertComputed(kind, () => ({ kind, ...NONE }))
   }
 
-  finish(facts: Pick<PullReport, 'origin' | 'accountId' | 'username' | 'isFull' | 'requests'>): PullReport {
+  finish(facts: ReportFacts) {
     return {
       ...facts,
       kinds: [...this.#kinds.values()],
@@ -136,6 +107,7 @@ export class ReportBuilder {
   }
 }
 
+/** How many records of a kind there were: `deleted` by their owner here, and `ofOthers` of other accounts. */
 const NONE = { added: 0, replaced: 0, unchanged: 0, skipped: 0, deleted: 0, setAside: 0, ofOthers: 0 }
 
 function fieldOf(outcome: Outcome) {
