@@ -1,38 +1,11 @@
 import type { Store } from '../store/index.ts'
 import { type ImportOptions, withDecided } from './import.ts'
 import type { LinesOf } from './lines.ts'
-import type { SampleRow } from './sample-rows.ts'
 import { checkRejected, type Incoming } from './incoming.ts'
-import { type KindReport, MAX_LISTED, type RejectedLine } from './report.ts'
-import type { LineFacts } from './stage-lines.ts'
+import { MAX_LISTED, type RejectedLine } from './report.ts'
 
-export interface KindPreview extends Omit<KindReport, 'replaced'> {
-  /** Records that would be replaced. */
-  readonly changed: number
-  /** The times of the oldest and the newest record (milliseconds since 1970); null for kinds without a time. */
-  readonly first: number | null
-  readonly last: number | null
-}
-
-export interface Preview extends LineFacts {
-  /** Those that occur, in the order of an export. */
-  readonly kinds: readonly KindPreview[]
-  /** By reason, the first MAX_LISTED of them. */
-  readonly rejected: readonly RejectedReason[]
-  readonly rejectedCount: number
-  /** The first records of each kind that would be added or changed. */
-  readonly samples: readonly SampleRow[]
-  /** Records that their owner deleted here, the first of them. */
-  readonly deleted: readonly { readonly kind: string; readonly id: number }[]
-}
-
-interface RejectedReason {
-  /** Begins with the field, if it is about one. */
-  readonly reason: string
-  readonly count: number
-  /** The first MAX_LINES of them. */
-  readonly lines: readonly number[]
-}
+export type Preview = Awaited<ReturnType<typeof previewImport>>
+export type KindPreview = Preview['kinds'][number]
 
 type SharedOptions = 'isArchive' | 'onlyAccount' | 'onConflict' | 'onDecided' | 'tiers' | 'signal'
 
@@ -42,12 +15,13 @@ export interface PreviewOptions extends Pick<ImportOptions, SharedOptions> {
 }
 
 /** Checks and compares lines as an import with the same options does, and stores nothing. Throws ImportError if lines of an archive are missing. */
-export function previewImport(store: Store, lines: LinesOf, options: PreviewOptions = {}): Promise<Preview> {
+export function previewImport(store: Store, lines: LinesOf, options: PreviewOptions = {}) {
   const { onRejected, ...rest } = options
   return store.db.connection().execute(async db => {
     return withDecided(store, lines, { ...rest, db, isPreview: true, setsAside: true }, async (incoming, facts) => {
       const { count: rejectedCount } = await incoming.rejectedLines()
       checkRejected(rejectedCount)
+      // Those that occur, in the order of an export.
       const kinds = incoming
         .report()
         .filter(({ isPresent }) => isPresent)
@@ -70,7 +44,8 @@ export const MAX_DELETED = 1000
 /** How many lines of a reason are named. */
 const MAX_LINES = 10
 
-async function reasonsOf(incoming: Incoming, onRejected: PreviewOptions['onRejected']): Promise<RejectedReason[]> {
+/** The rejected lines by reason: how many, and the first of them. A reason begins with the field, if it is about one. */
+async function reasonsOf(incoming: Incoming, onRejected: PreviewOptions['onRejected']) {
   const byReason = new Map<string, { count: number; lines: number[] }>()
   for await (const row of incoming.rejected()) {
     onRejected?.(row)

@@ -4,11 +4,6 @@ import type { Cell } from './kind.ts'
 import { isObject } from './values.ts'
 import { type BatchOptions, type IncomingRecord, NOT_RETRIED, storeBatch } from './batch-importer.ts'
 
-export interface RetryReport {
-  readonly tried: number
-  readonly stored: number
-}
-
 /** Which rejected rows: those of an account from a source, which are stored only if the account owns them. */
 export interface RejectedOf {
   readonly accountId: number
@@ -19,7 +14,7 @@ export interface RejectedOf {
  * Tries again to store rejected rows: all, or some. A row stays rejected if its record was stored with other content meanwhile:
  * the stored one is newer.
  */
-export async function retryRejected(store: Store, whose?: RejectedOf): Promise<RetryReport> {
+export async function retryRejected(store: Store, whose?: RejectedOf) {
   let tried = 0
   let stored = 0
   const retried = sql<boolean>`encoding = 'utf-8' and reason not in (${sql.join(NOT_RETRIED)})`

@@ -10,21 +10,7 @@ import { rowsOf, sourceLists } from './lists.ts'
 import { findTarget, identify, usernameOf } from './whose.ts'
 
 /** What a source is, and whose key it is there, before anything is stored. */
-export interface CheckedSource {
-  /** As `parseAddress` reads it. */
-  readonly origin: string
-  readonly key: string
-  /** The account of the key there; undefined if the source does not say. */
-  readonly id: number | undefined
-  readonly username: string | undefined
-  /** Whether the account here can have these records: it has that id, or can take it. */
-  readonly fits: boolean
-  /** The id that the account takes, if it has another one. */
-  readonly newId: number | undefined
-  /** The kinds of records of which the source has a list, and those of which it has none. */
-  readonly kinds: readonly string[]
-  readonly missing: readonly string[]
-}
+export type CheckedSource = Awaited<ReturnType<typeof checkConnection>>
 
 /** How long all requests of a check may take. */
 const CHECK_MS = 30_000
@@ -42,7 +28,7 @@ export async function checkConnection(
   options: CheckOptions,
   accountId: number,
   entered: { readonly origin: string; readonly key: string },
-): Promise<CheckedSource> {
+) {
   const { store, config } = options
   const refused = ['usage', 'refused'] as const
   const origin = renamed('the address', refused, () => parseAddress(entered.origin.trim(), config.sourceOrigins))
@@ -60,8 +46,10 @@ export async function checkConnection(
     return {
       origin,
       key,
+      // Undefined if the source does not say whose the key is.
       id: identity?.id,
       username: usernameOf(identity?.user),
+      // Whether the account here has that id, or can take it.
       fits: target !== undefined,
       newId: target?.presentId === undefined ? undefined : target.id,
       ...lists,
@@ -88,7 +76,8 @@ function sourceOf({ config, send = makeGuardedFetch(config) }: CheckOptions, add
   })
 }
 
-async function readLists(source: Source): Promise<Pick<CheckedSource, 'kinds' | 'missing'>> {
+/** The kinds of records of which the source has a list, and those of which it has none. */
+async function readLists(source: Source) {
   const kinds: string[] = []
   const missing: string[] = []
   for (const { kind, title, path } of sourceLists) {

@@ -1,7 +1,7 @@
 import { type Kysely, type Selectable, sql } from 'kysely'
 import { type Actor, recordEvent } from '../accounts/events.ts'
 import { noteDeleted } from '../accounts/removal.ts'
-import { retryRejected, type RetryReport } from '../archive/retry-rejected.ts'
+import { retryRejected } from '../archive/retry-rejected.ts'
 import { type Config, settings } from '../config.ts'
 import { parseKey } from '../contract/address.ts'
 import { DAY_MS, formatOptionalTimestamp, MINUTE_MS } from '../contract/time.ts'
@@ -322,51 +322,48 @@ async function changeJob(
   return numUpdatedRows > 0n
 }
 
-export interface ConnectionStatus {
-  readonly state: Connection['state']
-  /** 0 for a single round. */
-  readonly everyMinutes: number
-  readonly nextAt: string | null
-  /** What was wrong with the last round, and since when rounds fail. */
-  readonly failure: string | null
-  readonly failingSince: string | null
-  /** Whether the key was stored with another secret than that of this service. */
-  readonly needsKey: boolean
-}
-
 /** All sources, with their connections; also those that are connected and were never pulled. */
-export async function connectedStatus(
-  store: Store,
-  config: Parameters<typeof isOtherSecret>[1],
-): Promise<readonly (SourceStatus & { readonly connection: ConnectionStatus | null })[]> {
+export async function connectedStatus(store: Store, config: Parameters<typeof isOtherSecret>[1]) {
   const connected = await connections(store.reads)
     .innerJoin('account', 'account.id', 'source_connection.account_id')
-    .select(['account_id', 'account.username', 'origin', 'secret_id'])
+    .select(['account_id as accountId', 'account.username', 'origin', 'secret_id'])
     .select(['state', 'every_minutes', 'next_at', 'failure', 'failing_since'])
     .orderBy('account_id')
     .execute()
-  const statuses = new Map(
-    connected.map(row => {
-      const { account_id: accountId, username, origin, state, every_minutes: everyMinutes, failure } = row
-      const times = {
-        nextAt: formatOptionalTimestamp(row.next_at),
-        failingSince: formatOptionalTimestamp(row.failing_since),
-      }
-      const none = { completedAt: null, fullAt: null, rows: {}, gone: {}, setAside: 0 }
-      const connection = { state, everyMinutes, failure, ...times, needsKey: isOtherSecret(row.secret_id, config) }
-      return [`${accountId} ${origin}`, { accountId, username, origin, ...none, connection }]
-    }),
-  )
-  const pulled = (await pullStatus(store)).map(source => {
-    const key = `${source.accountId} ${source.origin}`
-    const connection = statuses.get(key)?.connection ?? null
-    statuses.delete(key)
-    return { ...source, connection }
+  const pulled = await pullStatus(store)
+  const isSame = (one: Pulled, other: Pulled) => one.accountId === other.accountId && one.origin === other.origin
+  const others = connected.filter(row => !pulled.some(source => isSame(source, row)))
+  const none = { completedAt: null, fullAt: null, rows: {}, gone: {}, setAside: 0 }
+  const all: SourceStatus[] = [
+    ...pulled,
+    ...others.map(({ accountId, username, origin }) => ({ accountId, username, origin, ...none })),
+  ]
+  return all.map(source => {
+    const row = connected.find(one => isSame(one, source))
+    return { ...source, connection: row === undefined ? null : statusOf(row, config) }
   })
-  return [...pulled, ...statuses.values()]
 }
 
-/** How many connected sources there are, how many of them fail, and since when the first of these does. */
+type Pulled = Pick<SourceStatus, 'accountId' | 'origin'>
+type ConnectionFacts = Pick<
+  Connection,
+  'state' | 'every_minutes' | 'failure' | 'next_at' | 'failing_since' | 'secret_id'
+>
+export type ConnectionStatus = ReturnType<typeof statusOf>
+
+function statusOf(row: ConnectionFacts, config: Parameters<typeof isOtherSecret>[1]) {
+  return {
+    state: row.state,
+    /** 0 for a single round. */
+    everyMinutes: row.every_minutes,
+    failure: row.failure,
+    nextAt: formatOptionalTimestamp(row.next_at),
+    failingSince: formatOptionalTimestamp(row.failing_since),
+    needsKey: isOtherSecret(row.secret_id, config),
+  }
+}
+
+/** How many connected sources fail. */
 export async function countFailingConnections({ reads }: Store): Promise<number> {
   const { failing } = await reads
     .selectFrom('source_connection')
@@ -379,7 +376,7 @@ export async function countFailingConnections({ reads }: Store): Promise<number>
  * Tries again to store the rejected rows of a connected source as records of its account: those without an owner only if they are
  * said to be of the account. Undefined if there is no connection.
  */
-export async function retryRejectedOf(store: Store, accountId: number): Promise<RetryReport | undefined> {
+export async function retryRejectedOf(store: Store, accountId: number) {
   const connection = await readConnection(store, accountId)
   if (connection === undefined) return undefined
   const { origin, mine } = connection

@@ -26,7 +26,6 @@ import {
 import type { PullProgress, ReportBuilder } from './report.ts'
 import { type Source, StoppedError } from './source.ts'
 import {
-  activeLocks,
   countRows,
   findRows,
   type NewPullRow,
@@ -125,10 +124,8 @@ export class ListPull {
 
   /** Reads sessions again that may have ended since they were read. */
   async pullOpenRows(list: SourceList) {
-    const { store, target, pulled, startedAt } = this.#state
-    const unfinished = await openRows(store, pulled.id, list.kind, startedAt - RECENT_MS)
-    const active = list === lockSessions ? await activeLocks(store, pulled.id, target.id) : []
-    for (const id of new Set([...unfinished, ...active].map(row => row.id)))
+    const { store, pulled, startedAt } = this.#state
+    for (const id of await openRows(store, pulled, list.kind, startedAt - RECENT_MS))
       if (!this.#read.has(`${list.kind} ${id}`)) await this.#readAgain(list, id)
   }
 

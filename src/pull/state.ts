@@ -1,4 +1,4 @@
-import type { Insertable, Kysely, Selectable } from 'kysely'
+import { type Insertable, type Kysely, type Selectable, sql } from 'kysely'
 import type { Store } from '../store/index.ts'
 import type { PullRowTable, PullSourceTable, Tables } from '../store/tables.ts'
 import { sum } from '../contract/numbers.ts'
@@ -15,14 +15,12 @@ export interface Capabilities {
   /** The path that says whose an API key is. */
   readonly identityPath?: string
   /** Parameters beyond `limit` and `offset` that lists accept. */
-  readonly parameters?: Readonly<Partial<Record<ListParameter, boolean>>>
+  readonly parameters?: Readonly<Partial<Record<'cursor' | 'ownerId', boolean>>>
   /** Whether a list accepts `include`, by its path. */
   readonly include?: Readonly<Record<string, boolean>>
   /** Whether the rows of a list lack fields of their records, by kind. */
   readonly partial?: Readonly<Record<string, boolean>>
 }
-
-type ListParameter = 'cursor' | 'ownerId'
 
 export function findSource(store: Store, accountId: number, origin: string): Promise<PullSource | undefined> {
   return store.db
@@ -79,29 +77,19 @@ export async function saveRows(db: Kysely<Tables>, rows: readonly NewPullRow[]):
   }
 }
 
-/** Unfinished sessions that started at this instant or later. */
-export function openRows(store: Store, sourceId: number, kind: string, since: number): Promise<PullRow[]> {
-  return rowsOf(store.db, sourceId, kind)
-    .selectAll()
-    .where('open_at', '>=', since)
-    .where('gone_at', 'is', null)
-    .orderBy('id')
-    .execute()
-}
-
-/** Stored lock sessions that are active and that the source has sent. */
-export async function activeLocks(store: Store, sourceId: number, owner: number): Promise<{ readonly id: number }[]> {
-  return store.db
-    .selectFrom('lock_session')
-    .innerJoin('pull_row', 'pull_row.id', 'lock_session.id')
-    .select('lock_session.id')
-    .where('lock_session.owner_id', '=', owner)
-    .where('lock_session.is_active', '=', 1)
-    .where('pull_row.source_id', '=', sourceId)
-    .where('pull_row.kind', '=', 'lock-session')
-    .where('pull_row.gone_at', 'is', null)
-    .orderBy('lock_session.id')
-    .execute()
+/** The ids of unfinished sessions that started at this instant or later, and of active lock sessions that the source has sent. */
+export async function openRows(
+  { db }: Store,
+  { id: sourceId, account_id: owner }: PullSource,
+  kind: string,
+  since: number,
+): Promise<number[]> {
+  const ofSource = sql`source_id = ${sourceId} and kind = ${kind} and gone_at is null`
+  const { rows } = await sql<{ id: number }>`select id from pull_row where ${ofSource} and open_at >= ${since}
+    union select lock_session.id from lock_session join pull_row on pull_row.id = lock_session.id
+      where ${ofSource} and kind = 'lock-session' and lock_session.owner_id = ${owner} and is_active = 1
+    order by id`.execute(db)
+  return rows.map(({ id }) => id)
 }
 
 /** How many rows of a kind the source has sent. */
@@ -134,21 +122,6 @@ export async function* rowsOfAccount(
 
 const MAX_BATCH_ROWS = 1000
 
-/** The result of all pulls from one source into one account. */
-export interface SourceStatus {
-  readonly accountId: number
-  readonly username: string
-  readonly origin: string
-  /** When the last complete round ended, and when the last full one started; null if there was none. */
-  readonly completedAt: string | null
-  readonly fullAt: string | null
-  /** Rows that the source has sent, by kind. */
-  readonly rows: Readonly<Record<string, number>>
-  /** How many of them are gone, by kind. */
-  readonly gone: Readonly<Record<string, number>>
-  readonly setAside: number
-}
-
 /** The sources that records were pulled from, by account: all, or those of one. */
 export function listSources(store: Store, account?: number) {
   return store.reads
@@ -168,9 +141,12 @@ export function listSources(store: Store, account?: number) {
     .execute()
 }
 
+/** The result of all pulls from one source into one account. */
+export type SourceStatus = Awaited<ReturnType<typeof pullStatus>>[number]
+
 /** All sources, or those of an account. */
-export async function pullStatus(store: Store, account?: number): Promise<SourceStatus[]> {
-  const statuses: SourceStatus[] = []
+export async function pullStatus(store: Store, account?: number) {
+  const statuses = []
   for (const { id, accountId, username, origin, completedAt, fullAt } of await listSources(store, account)) {
     const counts = await store.reads
       .selectFrom('pull_row')
@@ -189,10 +165,12 @@ export async function pullStatus(store: Store, account?: number): Promise<Source
       accountId,
       username,
       origin,
+      // When the last complete round ended, and when the last full one started.
       completedAt: formatOptionalTimestamp(completedAt),
       fullAt: formatOptionalTimestamp(fullAt),
+      // Rows that the source has sent, and how many of them are gone, by kind.
       rows: Object.fromEntries(counts.map(({ kind, all }) => [kind, all])),
-      gone: Object.fromEntries(counts.flatMap(({ kind, gone }) => (gone > 0 ? [[kind, gone]] : []))),
+      gone: Object.fromEntries(counts.filter(({ gone }) => gone > 0).map(({ kind, gone }) => [kind, gone])),
       setAside,
     })
   }
