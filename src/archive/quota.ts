@@ -10,11 +10,6 @@ import { Refusal } from '../contract/refusal.ts'
 /** What bounds the records that people bring in by pages. The operator's commands have no such bounds. */
 export type QuotaConfig = Pick<Config, 'databaseUrl' | 'maxRecords' | 'maxBytes'>
 
-interface Usage {
-  readonly records: number
-  readonly bytes: number
-}
-
 /** The room that an account has. Its records are counted at first, and then as they are stored: all of them again only if they seem to be too many. */
 export class Quota {
   readonly #store: Store
@@ -28,11 +23,10 @@ export class Quota {
     this.#accountId = accountId
   }
 
-  /** Runs work that calls `add` in its transaction, in which counting would keep other writers waiting. Throws Refusal and StoreFullError. */
-  async during<Result>(work: () => Promise<Result>): Promise<Result> {
+  /** Called before a transaction with `add`, in which counting would keep other writers waiting. Throws StoreFullError. */
+  async prepare(): Promise<void> {
     if (isDiskFull(this.#config)) throw new StoreFullError('there is not enough free space on the disk of this service')
-    this.#usage ??= await usageOf(this.#store.reads, this.#store.engine, this.#accountId, this.#config.maxBytes)
-    return work()
+    this.#usage ??= await usageOf(this.#store.reads, this.#store.engine, this.#accountId)
   }
 
   /** Counts what is stored in this transaction: at most so many records and bytes. Throws Refusal. */
@@ -67,38 +61,27 @@ export function isDiskFull({ databaseUrl }: Pick<QuotaConfig, 'databaseUrl'>): b
   return bavail * bsize < MIN_FREE_BYTES
 }
 
-/**
- * What an account has: its records, its rejected rows, or the rows that are known of its sources if those are more. If the whole database
- * has fewer than `enough` bytes, its size stands for those of the account.
- */
-async function usageOf(db: Kysely<Tables>, engine: Engine, accountId: number, enough = 0): Promise<Usage> {
-  const size = await sizeOf(db, engine)
+type Usage = Awaited<ReturnType<typeof usageOf>>
+
+/** What an account has: its records, its rejected rows, or the rows that are known of its sources if those are more. */
+async function usageOf(db: Kysely<Tables>, engine: Engine, accountId: number) {
   const length = (column: string) =>
     engine === 'sqlite' ? `coalesce(octet_length(${column}), 0)` : `coalesce(pg_column_size(${column}), 0)`
-  const sum = (...columns: string[]) => (size < enough ? '0' : `coalesce(sum(${columns.map(length).join(' + ')}), 0)`)
   const parts = [
-    ...recordTables.map(table => ({ table, owner: 'owner_id', bytes: sum('document', 'extra') })),
-    { table: 'set_aside', owner: 'account_id', bytes: sum('raw') },
+    ...recordTables.map(table => ({ table, owner: 'owner_id', columns: ['document', 'extra'] })),
+    { table: 'set_aside', owner: 'account_id', columns: ['raw'] },
   ].map(
-    ({ table, owner, bytes }) =>
-      sql`select count(*) as records, ${sql.raw(bytes)} as bytes from ${sql.table(table)} where ${sql.ref(owner)} = ${accountId}`,
+    ({
+      table,
+      owner,
+      columns,
+    }) => sql`select count(*) as records, sum(${sql.raw(columns.map(length).join(' + '))}) as bytes
+      from ${sql.table(table)} where ${sql.ref(owner)} = ${accountId}`,
   )
-  const { rows } = await sql<{
-    records: Cell
-    bytes: Cell
-    known: Cell
-  }>`select sum(records) as records, sum(bytes) as bytes,
-    (select count(*) from pull_row where source_id in (select id from pull_source where account_id = ${accountId})) as known
+  const { rows } = await sql<Record<'records' | 'bytes' | 'known', Cell>>`
+    select sum(records) as records, coalesce(sum(bytes), 0) as bytes,
+      (select count(*) from pull_row where source_id in (select id from pull_source where account_id = ${accountId})) as known
     from (${sql.join(parts, sql` union all `)}) as part`.execute(db)
   const [{ records, bytes, known } = { records: 0, bytes: 0, known: 0 }] = rows
-  return { records: Math.max(Number(records), Number(known)), bytes: size < enough ? size : Number(bytes) }
-}
-
-async function sizeOf(db: Kysely<Tables>, engine: Engine): Promise<number> {
-  const { rows } = await (
-    engine === 'sqlite'
-      ? sql<{ bytes: Cell }>`select page_count * page_size as bytes from pragma_page_count, pragma_page_size`
-      : sql<{ bytes: Cell }>`select pg_database_size(current_database()) as bytes`
-  ).execute(db)
-  return Number(rows[0]?.bytes)
+  return { records: Math.max(Number(records), Number(known)), bytes: Number(bytes) }
 }

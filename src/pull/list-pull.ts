@@ -298,8 +298,8 @@ export class ListPull {
       await saveRows(db, [...remembered, ...present.filter(({ id }) => !ids.has(id))])
     }
     const options = { source: source.address, account: target.id, check, noteCounts: report.noteCounts, within }
-    const save = () => storeBatch(store, records, options)
-    const batch = await (quota === undefined ? save() : quota.during(save))
+    await quota?.prepare()
+    const batch = await storeBatch(store, records, options)
     report.add(records, batch)
     return batch.outcomes.some(outcome => outcome === 'added' || outcome === 'replaced')
   }

@@ -113,7 +113,8 @@ async function storeFiles(store: Store, order: UploadOrder, files: UploadedFiles
   const { accountId, actor } = order
   const quota = new Quota(store, order.quota, accountId)
   // Counts what the account has before others wait for this one.
-  await quota.during(() => quota.add(store.db, 1, () => 0))
+  await quota.prepare()
+  await quota.add(store.db, 1, () => 0)
   await files.open()
   const upload = await store.db.selectFrom('upload').select('name').where('id', '=', order.id).executeTakeFirst()
   await importLines(store, context => files.lines(context), {
