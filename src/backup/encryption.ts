@@ -1,4 +1,5 @@
-import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { ReadableStream as NodeStream } from 'node:stream/web'
 import type * as Age from 'age-encryption'
@@ -115,20 +116,11 @@ export async function* decryptArchive(chunks: AsyncIterable<Buffer>, keys: Keys 
 }
 
 export async function encryptFile(from: string, to: string, recipients: readonly string[], signal?: AbortSignal) {
-  await writeChunks(to, await encrypt(readChunks(from, signal), recipients))
+  await writeFile(to, await encrypt(readChunks(from, signal), recipients), { mode: 0o600 })
 }
 
 export async function decryptFile(from: string, to: string, identities: readonly string[], signal?: AbortSignal) {
-  await writeChunks(to, decrypt(readChunks(from, signal), { identities }))
-}
-
-async function writeChunks(path: string, chunks: AsyncIterable<Uint8Array>) {
-  const file = openSync(path, 'w', 0o600)
-  try {
-    for await (const chunk of chunks) for (let done = 0; done < chunk.length;) done += writeSync(file, chunk, done)
-  } finally {
-    closeSync(file)
-  }
+  await writeFile(to, decrypt(readChunks(from, signal), { identities }), { mode: 0o600 })
 }
 
 /** The types of browsers, which the package uses, have no streams of iterables. */

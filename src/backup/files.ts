@@ -13,6 +13,7 @@ import {
   renameSync,
   rmSync,
   symlinkSync,
+  writeFileSync,
   writeSync,
 } from 'node:fs'
 import { open as openFile } from 'node:fs/promises'
@@ -117,12 +118,7 @@ export function digestFile(path: string): string {
 /** Writes the digest of a file that is to have the name `path`, and is called `unfinished` so far. */
 export function writeDigest(path: string, digest: string, unfinishedFile = path) {
   const unfinished = digestFile(unfinishedFile)
-  const file = openSync(unfinished, 'w', 0o600)
-  try {
-    writeSync(file, `${digest}  ${basename(path)}\n`)
-  } finally {
-    closeSync(file)
-  }
+  writeFileSync(unfinished, `${digest}  ${basename(path)}\n`, { mode: 0o600 })
   publish(unfinished, digestFile(path))
 }
 

@@ -1,14 +1,17 @@
-import { sql } from 'kysely'
-import type { Kysely } from 'kysely'
+import { type Kysely, sql } from 'kysely'
+import packageJson from '../../package.json' with { type: 'json' }
 import { recorder } from '../accounts/act.ts'
 import { OPERATOR } from '../accounts/events.ts'
 import { isOpenAccess } from '../accounts/access.ts'
 import { forgetBrowsers } from '../accounts/known-browsers.ts'
 import { countValidKeys, revokeKey, revokeKeys } from '../accounts/api-keys.ts'
 import { migrateWithin } from '../archive/migrate.ts'
-import { type Store, StoreError } from '../store/index.ts'
+import { createDatabaseFile, open, type Store, StoreError } from '../store/index.ts'
+import { currentVersion } from '../store/migrations.ts'
 import type { Tables } from '../store/tables.ts'
+import { Refusal } from '../contract/refusal.ts'
 import { copyRows, type Watching } from './copy.ts'
+import { digestOfExport } from './create.ts'
 import { countRows, readTables, removeAllRows, type Table } from './tables.ts'
 import type { VerifiedBackup } from './verify.ts'
 
@@ -20,20 +23,10 @@ export interface RestoreOptions extends Watching {
   readonly keepSessions?: boolean
 }
 
-export interface RestoreReport {
-  /** Of all tables. */
-  readonly rows: number
-  readonly keys: number
-  /** How many pairs of accounts have access that is open. */
-  readonly access: number
-}
+export type RestoreReport = Awaited<ReturnType<typeof restoreBackup>>
 
 /** Writes all rows of a backup into a database that only this process has open, in one transaction. Throws StoreError. */
-export async function restoreBackup(
-  backup: VerifiedBackup,
-  target: Store,
-  options: RestoreOptions = {},
-): Promise<RestoreReport> {
+export async function restoreBackup(backup: VerifiedBackup, target: Store, options: RestoreOptions = {}) {
   const { engine } = target
   const now = Date.now()
   return target.db.connection().execute(db =>
@@ -51,11 +44,33 @@ export async function restoreBackup(
       }
       if (options.revokeKeys === true)
         await revokeKeys({ db, now, record: recorder(db, revokeKey.event, now, OPERATOR) })
+      // What is valid again; of access, the pairs of accounts.
       const valid = { keys: await countValidKeys(db, now), access: await countAccess(db, now) }
       await target.requireAlone()
       return { rows: Object.values(rows).reduce((sum, count) => sum + count, 0), ...valid }
     }),
   )
+}
+
+/**
+ * Restores a backup into a new SQLite database at a path, and compares the digest of an export of it with the one in the
+ * manifest. Throws Refusal.
+ */
+export async function restoreFully(backup: VerifiedBackup, path: string, watching: Watching): Promise<void> {
+  createDatabaseFile(path)
+  const store = await open(`sqlite:${path}`, { busyTimeoutMs: 0, exclusive: true, schema: 'any' })
+  try {
+    await restoreBackup(backup, store, watching)
+    const digest = await digestOfExport(store)
+    const { manifest } = backup
+    // Other versions may export the same records differently.
+    if (manifest?.version !== packageJson.version || manifest.schema !== currentVersion) return
+    if (digest !== manifest.exportSha256) {
+      throw new Refusal('no-backup', 'an export of the restored backup differs from that of the original database')
+    }
+  } finally {
+    await store.close()
+  }
 }
 
 async function requireEmpty(db: Kysely<Tables>, tables: readonly Table[], canForce: boolean) {

@@ -18,7 +18,30 @@ export type Row = Readonly<Record<string, string | number | null>>
 export async function readTables(): Promise<readonly Table[]> {
   const empty = await open('sqlite::memory:', { busyTimeoutMs: 0 })
   try {
-    return await tablesOf(empty.db)
+    const { rows } = await sql<{ name: string; sql: string }>`select name, sql from sqlite_schema
+      where type = 'table' and name not like 'sqlite\\_%' escape '\\' and name <> 'migration' order by rowid`.execute(
+      empty.db,
+    )
+    const tables: Table[] = []
+    const add = async ({ name, sql: text }: { name: string; sql: string }) => {
+      if (tables.some(table => table.name === name)) return
+      const { rows: parents } = await sql<{ table: string }>`
+        select distinct "table" from pragma_foreign_key_list(${name}) where "table" <> ${name}`.execute(empty.db)
+      for (const row of rows) if (parents.some(parent => parent.table === row.name)) await add(row)
+      const { rows: columns } = await sql<{ name: string; pk: number }>`
+        select name, pk from pragma_table_info(${name}) order by cid`.execute(empty.db)
+      tables.push({
+        name,
+        columns: columns.map(column => column.name),
+        key: columns
+          .filter(({ pk }) => pk > 0)
+          .toSorted((a, b) => a.pk - b.pk)
+          .map(column => column.name),
+        isNumbered: /\bautoincrement\b/.test(text),
+      })
+    }
+    for (const row of rows) await add(row)
+    return tables
   } finally {
     await empty.close()
   }
@@ -82,31 +105,6 @@ export async function setLastNumber(db: Kysely<Tables>, engine: Engine, { name }
   }
   // Unlike setval, this is undone with its transaction.
   await sql`alter sequence ${await sequenceOf(db, name)} restart with ${sql.lit(last + 1)}`.execute(db)
-}
-
-async function tablesOf(db: Kysely<Tables>): Promise<readonly Table[]> {
-  const { rows } = await sql<{ name: string; sql: string }>`select name, sql from sqlite_schema
-    where type = 'table' and name not like 'sqlite\\_%' escape '\\' and name <> 'migration' order by rowid`.execute(db)
-  const tables: Table[] = []
-  const add = async ({ name, sql: text }: { name: string; sql: string }) => {
-    if (tables.some(table => table.name === name)) return
-    const { rows: parents } = await sql<{ table: string }>`
-      select distinct "table" from pragma_foreign_key_list(${name}) where "table" <> ${name}`.execute(db)
-    for (const row of rows) if (parents.some(parent => parent.table === row.name)) await add(row)
-    const { rows: columns } = await sql<{ name: string; pk: number }>`
-      select name, pk from pragma_table_info(${name}) order by cid`.execute(db)
-    tables.push({
-      name,
-      columns: columns.map(column => column.name),
-      key: columns
-        .filter(({ pk }) => pk > 0)
-        .toSorted((a, b) => a.pk - b.pk)
-        .map(column => column.name),
-      isNumbered: /\bautoincrement\b/.test(text),
-    })
-  }
-  for (const row of rows) await add(row)
-  return tables
 }
 
 async function sequenceOf(db: Kysely<Tables>, table: string) {

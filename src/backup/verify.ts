@@ -15,15 +15,7 @@ import { digestFile, readDigest, removeDatabase, sha256Of, startOf } from './fil
 import { checkFileDigest, type Manifest, readManifest } from './manifest.ts'
 import { countRows, readRows, readTables } from './tables.ts'
 
-export interface VerifiedBackup {
-  /** Its tables, in the current schema. */
-  readonly store: Store
-  /** Undefined for a plain copy. */
-  readonly manifest: Manifest | undefined
-  readonly accounts: number
-  readonly records: number
-  close(): Promise<void>
-}
+export type VerifiedBackup = Awaited<ReturnType<typeof openVerified>>
 
 export interface VerifyOptions extends Watching {
   readonly identities?: readonly string[] | undefined
@@ -34,7 +26,7 @@ export interface VerifyOptions extends Watching {
 }
 
 /** Opens a backup after everything in it was checked. Throws Refusal. */
-export async function openVerified(path: string, options: VerifyOptions): Promise<VerifiedBackup> {
+export async function openVerified(path: string, options: VerifyOptions) {
   await checkDigest(path, options.signal)
   const plain = await decrypted(path, options)
   if (startOf(plain, SQLITE_START.length) !== SQLITE_START) throw new Refusal('no-backup', `${path} is not a backup`)
@@ -50,6 +42,7 @@ export async function openVerified(path: string, options: VerifyOptions): Promis
       await store.close()
       store = await migratedCopy(plain, options.workFolder)
     }
+    // A plain copy has no manifest. The tables are in the current schema.
     return { store, manifest, ...(await checkRecords(store, options)), close: store.close }
   } catch (error) {
     await store?.close()

@@ -11,27 +11,7 @@ export interface Query<Values, Row> {
   readonly values?: (values: Values) => void
 }
 
-export interface Params<Values> {
-  /** The engine the query is built for. */
-  readonly engine: Engine
-  /** `one`, or `several` where records are distributed by their owner, so that those of different owners cannot be joined. */
-  onOneServer<Value>(one: Value, several: Value): Value
-  <Name extends keyof Values & string>(name: Name): RawBuilder<Values[Name]>
-  /**
-   * A parameter for a limit or an offset. As an expression, because SQLite compiles a statement again each time that a bare
-   * parameter of a limit is bound.
-   */
-  count<Name extends keyof Values & string>(name: Name): RawBuilder<Values[Name]>
-  /** A parameter for each of the first `count` items of a list. */
-  each<Item>(list: (values: Values) => readonly Item[], count: number): RawBuilder<Item>[]
-  /** The whole list as rows of one column, however long it is. */
-  rows(list: (values: Values) => readonly number[]): RawBuilder<number>
-  /** Of a list of keys and values, the value for a key; null if the key is not in it. */
-  valueFor(
-    key: RawBuilder<unknown>,
-    list: (values: Values) => readonly (readonly [number, number])[],
-  ): RawBuilder<number>
-}
+export type Params<Values> = ReturnType<typeof makeParams<Values>>
 
 export function query<Values, Row>(build: (param: Params<Values>) => RawBuilder<Row>): Query<Values, Row> {
   return { build: (engine, isDistributed = false) => build(makeParams(engine, isDistributed)) }
@@ -66,24 +46,33 @@ class Placeholder<Values> {
   }
 }
 
-function makeParams<Values>(engine: Engine, isDistributed: boolean): Params<Values> {
+function makeParams<Values>(engine: Engine, isDistributed: boolean) {
   // sql.val types a parameter by the placeholder in it; what runs in its place is the value that it reads.
   const placeholder = <Value>(read: (values: Values) => unknown) =>
     sql.val(new Placeholder(read)) as unknown as RawBuilder<Value>
   const param = <Name extends keyof Values & string>(name: Name) => placeholder<Values[Name]>(values => values[name])
   return Object.assign(param, {
+    /** The engine the query is built for. */
     engine,
+    /** `one`, or `several` where records are distributed by their owner, so that those of different owners cannot be joined. */
     onOneServer: <Value>(one: Value, several: Value) => (isDistributed ? several : one),
+    /**
+     * A parameter for a limit or an offset. As an expression, because SQLite compiles a statement again each time that a bare
+     * parameter of a limit is bound.
+     */
     count: <Name extends keyof Values & string>(name: Name) =>
       engine === 'sqlite' ? sql<Values[Name]>`${param(name)} + 0` : param(name),
+    /** A parameter for each of the first `count` items of a list. */
     each: <Item>(list: (values: Values) => readonly Item[], count: number) =>
       Array.from({ length: count }, (_, index) => placeholder<Item>(values => list(values)[index])),
+    /** The whole list as rows of one column, however long it is. */
     rows: (list: (values: Values) => readonly number[]) => {
       const json = placeholder<string>(values => JSON.stringify(list(values)))
       return engine === 'sqlite'
         ? sql<number>`(select value from json_each(${json}))`
         : sql<number>`(select value::bigint from json_array_elements_text(${json}::json))`
     },
+    /** Of a list of keys and values, the value for a key; null if the key is not in it. */
     valueFor: (key: RawBuilder<unknown>, list: (values: Values) => readonly (readonly [number, number])[]) => {
       const json = placeholder<string>(values => JSON.stringify(list(values)))
       return engine === 'sqlite'
