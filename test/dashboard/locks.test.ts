@@ -525,7 +525,7 @@ test('a practice lock is marked, and not counted', async () => {
       assert.equal(/>Not counted</.test((await it.viewer.get(path)).text), isTestLock, path)
     }
     const page = await it.viewer.get('/locks')
-    const sums = /Locked (\d+\s%) (\d+\s\w) [^B]*Breaks 0 Locks (\d.*?) Longest/.exec(shownText(page))?.slice(1)
+    const sums = /Locked (\d+\s%) [^B]*(?<!\d)(\d+\s\w) Breaks 0 Locks (\d.*?) Longest/.exec(shownText(page))?.slice(1)
     const drawn = figuresOf(page.text, 'Locked').some(percent => (percent ?? 0) > 0)
     const longest = /Longest locked stretch<\/dt><dd><a[^>]*>([^<]*)</.exec((await it.viewer.get('/year')).text)?.[1]
     figures.push({ sums, drawn, longest })

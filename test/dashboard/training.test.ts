@@ -317,7 +317,7 @@ test('a program shows what fails: the grades of the last ten sessions, shaded by
   const { text: page } = await ann.reader.get('/programs/1')
   assert.match(page, /class="day run (one|two|three|more)">\d+<[^]*class="day run none"><svg class="plane mark hollow"/)
   const { text: training } = await ann.reader.get('/training')
-  const step = /<br>from <a href="([^"]*)"><data value="(\d+)" data-of="([^"]*)">[^\n]* since the beginning/.exec(
+  const step = /<span><a href="([^"]*)"><data value="(\d+)" data-of="([^"]*)">[^\n]* → [^\n]* since the beginning/.exec(
     training,
   )
   const [, address = '', value, of = ''] = step ?? []

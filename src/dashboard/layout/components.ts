@@ -158,7 +158,7 @@ const CELL_END = html`</td>`
 
 /** Facts in a row, with a dot between two of a line: none begins or ends one. */
 export function dotted(...facts: readonly Part[]): Html {
-  return html`<span class="dotted">${facts.map(fact => (fact === nothing ? nothing : html`<span>${fact}</span> `))}</span>`
+  return html`<span class="dotted">${facts.map(fact => (fact === nothing || fact === undefined ? nothing : html`<span>${fact}</span> `))}</span>`
 }
 
 /** A filled mark for passed, a hollow one for not passed, with the word. */
@@ -321,7 +321,7 @@ export function tableFoot(path: string, query: URLSearchParams, paged: Paged<unk
   const all = new URLSearchParams(query)
   all.delete('page')
   all.set('rows', 'all')
-  const print = html`<a class="off-paper" href="${path}?${all.toString()}#${anchor}">Print all rows</a>`
+  const print = html`<a class="off-paper wide" href="${path}?${all.toString()}#${anchor}">Print all rows</a>`
   return html`
     <div class="table-foot">
       <p class="muted">${dotted(`${numberText(first)}–${numberText(first + rows.length - 1)} of ${numberText(total)}`, query.get('rows') === 'all' ? nothing : print)}</p>

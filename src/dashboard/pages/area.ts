@@ -12,6 +12,7 @@ import {
   comparedDays,
   comparedText,
   type Days,
+  daysName,
   daysText,
   DEFAULT_PRESET,
   type Period,
@@ -25,7 +26,7 @@ import {
   writePeriod,
 } from '../text/period.ts'
 import { NONE } from '../text/text.ts'
-import { comparedWith, GRADES } from './parts.ts'
+import { comparedWith, type Words } from './parts.ts'
 
 /** Training and Locks: sessions of a period, with filters, figures, pictures, a table, and the same as a file. */
 
@@ -216,39 +217,63 @@ function filterBar<Query extends PeriodQuery>(
   `
 }
 
-export interface Figure {
+export interface Figure extends Words {
   readonly name: string
   /** What it is, for its mark. */
   readonly of: string
   /** Null if it is not known. */
   readonly value: number | null
-  readonly text: (value: number) => string
+  /** What it was in the days before; undefined where it cannot be compared. */
+  readonly before?: number | null | undefined
+  /** In place of the value alone. */
+  readonly shown?: Html | undefined
   readonly note?: Part | undefined
 }
 
-/** Figures of the days and filters of `scope`; the first one answers what somebody opens the page for. */
-export function figureTiles(figures: readonly Figure[], scope: string): Html {
+/** The days before those of a page, with which its figures are compared. */
+export interface DaysBefore {
+  readonly text: string
+  readonly scope: string
+  readonly address: string
+}
+
+export function daysBefore<Query extends PeriodQuery>(
+  addresses: Addresses<Query>,
+  query: Query,
+  period: Period | undefined,
+  scopeOf: (days: Days) => string = daysName,
+): DaysBefore | undefined {
+  if (period === undefined) return undefined
+  const compared = comparedDays(period)
+  const changes: Partial<PeriodQuery> = { days: [compared.first, compared.last] }
+  const address = addressOf(addresses, { ...query, ...changes })
+  return { text: comparedText(period), scope: scopeOf(compared), address }
+}
+
+/** Figures of the days and filters of `scope`, each beside what it was before; the first one answers what somebody opens the page for. */
+export function figureTiles(figures: readonly Figure[], scope: string, days?: DaysBefore): Html {
   return stats(
-    ...figures.map(({ name, of, value, text, note }, index) =>
-      (index === 0 ? mainStat : stat)(name, value === null ? NONE : figure(`${of} ${scope}`, value, text(value)), note),
-    ),
+    ...figures.map((shown, index) => {
+      const { name, of, value, text, note } = shown
+      const verdict = days && verdictOf(shown, days, index === 0)
+      const tile = index === 0 ? mainStat : stat
+      const main = shown.shown ?? (value === null ? NONE : figure(`${of} ${scope}`, value, text(value)))
+      return tile(name, main, verdict && note ? html`${verdict}<br>${note}` : (verdict ?? note))
+    }),
   )
 }
 
-/** `▼ 2 points below the 12 weeks before (49 %)`, `◆ as in the 12 weeks before (49 %)`: percents of a period and of the days before, which `shown` links to. */
-export function beforeText<Query extends PeriodQuery>(
-  addresses: Addresses<Query>,
-  query: Query,
-  period: Period,
-  now: number,
-  then: number | undefined,
-  shown: (days: Days) => Part,
-): Html {
-  if (then === undefined) return html`Nothing ${comparedText(period)}`
-  const days = comparedDays(period)
-  const text = comparedWith(comparedText(period), beyondUsual(now, { low: then, high: then }), GRADES)
-  const changes: Partial<PeriodQuery> = { days: [days.first, days.last] }
-  return html`${text} (<a href="${addressOf(addresses, { ...query, ...changes })}">${shown(days)}</a>)`
+/** `▼ 2 points below the 12 weeks before (49 %)`; once that was said, `▲ 2,252 (before 18,800)`, `◆ as before (18,800)`. */
+function verdictOf(shown: Figure, { text: other, scope, address }: DaysBefore, isFirst: boolean): Part {
+  const { of, value, before, text, differenceText = text } = shown
+  if (before === undefined || value === null) return undefined
+  if (before === null) return isFirst ? `Nothing ${other}` : undefined
+  const beyond = beyondUsual(value, { low: before, high: before })
+  const then = html`<a href="${address}">${figure(`${of} ${scope}`, before, text(before))}</a>`
+  if (isFirst) return html`${comparedWith(other, beyond, shown)} (${then})`
+  if (beyond === 0) return html`◆\u00a0as before (${then})`
+  const [sign, name] = beyond > 0 ? ['▲', 'above'] : ['▼', 'below']
+  return html`${sign}\u00a0${differenceText(Math.abs(beyond))}<span class="hidden"> ${name}</span> <span class="nowrap">(before ${then})</span>`
 }
 
 interface PeriodControl {

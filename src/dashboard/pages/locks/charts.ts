@@ -3,20 +3,13 @@ import { breaksOf } from '../../../stats/intervals.ts'
 import type { LockStatistics } from '../../../stats/lock-statistics.ts'
 import { figure, html, type Html, type Part } from '../../html.ts'
 import type { Viewer } from '../../page.ts'
-import { type Days, daysName } from '../../text/period.ts'
+import { daysName } from '../../text/period.ts'
 import { countText, durationText, numberText, percentText } from '../../text/text.ts'
-import { beforeText, figureTiles } from '../area.ts'
+import { daysBefore, figureTiles } from '../area.ts'
 import { barPicture, beyondText, GRADES, type PartPicture } from '../parts.ts'
 import type { Ending } from './endings.ts'
 import { lockAddresses, lockedPercent, type ShownLocks } from './list.ts'
 import { lockText, stateName } from './states.ts'
-
-function comparison({ query, period, before, total }: ShownLocks): Html | undefined {
-  if (period === undefined || before === undefined || before.total.knownSeconds === 0) return undefined
-  const [now, then] = [total, before.total].map(share => lockedPercent(share) ?? 0)
-  const shown = (days: Days) => lockedFigure(before.total, daysName(days))
-  return html`<br>${beforeText(lockAddresses, query, period, now ?? 0, then, shown)}`
-}
 
 /** `▲ Locked 39 points above usual` of this week, where records are known up to now. */
 export function lockVerdict(viewer: Viewer, shown: ShownLocks | undefined): string | undefined {
@@ -28,7 +21,7 @@ export function lockVerdict(viewer: Viewer, shown: ShownLocks | undefined): stri
 }
 
 export function lockTiles(viewer: Viewer, shown: ShownLocks, endings: ReadonlyMap<number, Ending> | undefined): Html {
-  const { period, total, counted, sessions, time } = shown
+  const { query, period, total, before, counted, sessions, time } = shown
   const shownIntervals = counted.flatMap(({ intervals }) =>
     intervals.filter(({ start, end }) => start < time.to && end > time.from),
   )
@@ -41,8 +34,9 @@ export function lockTiles(viewer: Viewer, shown: ShownLocks, endings: ReadonlyMa
         name: stateName('locked', viewer),
         of: 'lockedPercent',
         value: lockedPercent(total),
-        text: percentText,
-        note: isKnown ? html`${durationText(total.lockedSeconds)}${comparison(shown)}` : undefined,
+        ...GRADES,
+        before: before === undefined || before.total.knownSeconds === 0 ? undefined : lockedPercent(before.total),
+        note: isKnown ? durationText(total.lockedSeconds) : undefined,
       },
       {
         name: 'Breaks',
@@ -67,6 +61,7 @@ export function lockTiles(viewer: Viewer, shown: ShownLocks, endings: ReadonlyMa
       },
     ],
     daysName(period),
+    daysBefore(lockAddresses, query, period),
   )
 }
 

@@ -14,9 +14,9 @@ import { EXAMPLE } from './example.ts'
 import { lockText } from '../locks/states.ts'
 import { headline } from '../locks/time.ts'
 import { sourceNotice } from '../source/states.ts'
-import { readTraining, repsFigure } from '../training/training.ts'
+import { readTraining, repsFigure, weekVerdict } from '../training/training.ts'
 import { newsOf } from './news.ts'
-import { lastSession, lockCard, STRIP_DAYS, thisWeek, weekVerdict, weeksCard } from './tiles.ts'
+import { lastSession, lockCard, STRIP_DAYS, thisWeek, weeksCard } from './tiles.ts'
 import { listReads } from '../../../accounts/read-log-queries.ts'
 import { formatDate, HOUR_MS, parseDate, type Unit } from '../../../contract/time.ts'
 import { countedUntil } from '../../../stats/known-time.ts'
@@ -85,11 +85,11 @@ export async function readOverview(reader: Reader, goal: number | null) {
       stretches: await locks.longest(until, limit),
       programs,
     })
-  const verdicts = [training && weekVerdict(reader, history.sessions, training), lockVerdict(viewer, shownLock)]
+  const verdicts = [training && weekVerdict(reader, history.sessions, ' Training'), lockVerdict(viewer, shownLock)]
   const cards = html`
     <div class="tiles" data-live="tiles">
       ${lockCard(reader, current, last, locked.days, shownLock)}
-      ${training === undefined ? nothing : thisWeek(reader, history.sessions, training, goal)}
+      ${training === undefined ? nothing : thisWeek(reader, history.sessions, goal)}
       ${lastSession(reader, history.sessions, programs, limit)}
     </div>
     ${weeksCard(reader, training, shownLock)}

@@ -4,7 +4,7 @@ import { gradeRank } from '../../../stats/bests.ts'
 import type { LockStats } from '../../../stats/lock-queries.ts'
 import type { LockStatistics } from '../../../stats/lock-statistics.ts'
 import { type SessionStats, sessionsBetween } from '../../../stats/training.ts'
-import { usualOfProgram, usualReps } from '../../../stats/usual.ts'
+import { usualOfProgram } from '../../../stats/usual.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
 import { type Box, boxes, levels, markText, patterns } from '../../charts/plane.ts'
 import { card, resultMark, dotted, stat } from '../../layout/components.ts'
@@ -16,10 +16,10 @@ import { countText, durationText, NONE, numberText, partText, percentText, timeA
 import { knownEnd, lockText, practiceMark, readLock } from '../locks/states.ts'
 import { endAhead, lockTime, plannedEndStat, progressBar, tickingTime } from '../locks/time.ts'
 import { lockedFigure, shares } from '../locks/charts.ts'
-import { beyondText, rangeText, strip } from '../parts.ts'
+import { rangeText, strip } from '../parts.ts'
 import { gradePicture, repetitionsPicture } from '../training/pictures.ts'
 import { gradeNote, lastGrades, tenWith } from '../training/session.ts'
-import { medianFigure, repsFigure, type ShownTraining } from '../training/training.ts'
+import { medianFigure, repsFigure, type ShownTraining, weekSoFar } from '../training/training.ts'
 import { countedUntil } from '../../../stats/known-time.ts'
 import { lockedPercent, type ShownLocks } from '../locks/list.ts'
 
@@ -90,39 +90,15 @@ function dayStrip(
   )}<span class="ends small muted"><span>${shortDay(first * DAY_MS)}</span><span>${ahead === 0 ? 'Today' : shortDay((today + ahead) * DAY_MS)}</span></span></a>`
 }
 
-/** How much there was so far this week, and what is usual at the same point of a week, if records are known up to now. */
-function weekSoFar({ viewer, now }: Reader, sessions: readonly SessionStats[], { summary }: ShownTraining) {
-  const clock = zoneClock(viewer.timeZone)
-  const today = clock.dayOf(now)
-  const monday = bucketStart('week', 'monday', today)
-  const { reps = 0, sessions: count = 0 } = summary.periods.at(-1) ?? {}
-  const usual = countedUntil(viewer.asOf, now) === now ? usualReps(sessions, clock, now) : undefined
-  const beside = usual === undefined ? undefined : `usually ${rangeText(usual)} by now`
-  return { monday, scope: daysName({ first: monday, last: today }), reps, count, usual, beside }
-}
-
-/** `▲ 841 repetitions above usual` */
-export function weekVerdict(reader: Reader, sessions: readonly SessionStats[], training: ShownTraining) {
-  const { reps, usual } = weekSoFar(reader, sessions, training)
-  return usual === undefined
-    ? undefined
-    : beyondText(reps, usual, { text: by => countText(by, 'repetition') }, ' Training')
-}
-
 /** What has not begun yet is not zero. */
-export function thisWeek(
-  reader: Reader,
-  sessions: readonly SessionStats[],
-  training: ShownTraining,
-  goal: number | null,
-): Html {
+export function thisWeek(reader: Reader, sessions: readonly SessionStats[], goal: number | null): Html {
   const { viewer } = reader
-  const { monday, scope, reps, count, beside } = weekSoFar(reader, sessions, training)
+  const { monday, scope, reps, count, usual } = weekSoFar(reader, sessions)
   return tile(
     html`<a href="/training?from=${formatDate(monday)}&to=${formatDate(monday + 6)}">This week</a>`,
     html`
       <p class="big">${repsFigure(reps, scope)} <small>repetitions</small></p>
-      ${beside === undefined ? nothing : html`<p class="muted">${beside}</p>`}
+      ${usual && html`<p class="muted">usually ${rangeText(usual)} by now</p>`}
       <p class="muted">${figure(`sessions ${scope}`, count, countText(count, 'session'))}</p>
       ${goal !== null && html`<p class="muted">Weekly goal: ${numberText(reps)} of ${countText(goal, 'repetition')} (${partText(reps, goal)})</p>`}
       ${strip(weekDays(viewer, sessions, monday), 112)}

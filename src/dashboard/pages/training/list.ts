@@ -159,23 +159,36 @@ export function sessionColumns(
   page?: { readonly query: TrainingQuery; readonly known: readonly SessionStats[]; readonly range: Range },
 ): TableColumn<SessionRow>[] {
   const direction: TableColumn<never>['sorted'] = page?.query.descending === true ? 'descending' : 'ascending'
-  const head = (sort: Sort, text: string) =>
+  const head = (sort: Sort, text: string, scale: Html = nothing) =>
     page === undefined
       ? { title: text }
-      : { title: sortLink(page.query, sort, text), sorted: sort === page.query.sort ? direction : undefined }
+      : {
+          title: html`${sortLink(page.query, sort, text)}${scale}`,
+          sorted: sort === page.query.sort ? direction : undefined,
+        }
   const isOfType = page?.query.type !== undefined
   const bests = bestGrades(page === undefined || isOfType ? [] : page.known, visit.now)
   return [
     {
-      ...head('program', 'Program'),
+      ...head('at', 'When'),
       line: 'first',
+      cell: ({ id, at }) => html`<a href="/training/${id}">${dateTime(visit.viewer, at)}</a>`,
+    },
+    {
+      ...head('program', 'Program'),
+      line: 'second',
       cell: session => {
-        const { id, program, isTyped } = session
-        return html`<a href="/training/${id}">${programs.nameOf(program)}</a>${isTyped ? TYPED : nothing}`
+        const { program, passed, isTyped } = session
+        const weakest = passed || isOfType ? '' : weakestText(visit.viewer, session)
+        return html`<span>${programs.nameOf(program)}</span>${isTyped ? TYPED : nothing}${bestMark(session, bests.get(program))}${passed ? nothing : html`<br><span class="small muted">Not passed${weakest}</span>`}`
       },
     },
     {
-      ...head('grade', 'Grade'),
+      ...head(
+        'grade',
+        'Grade',
+        page && html`<span class="ends">${page.range.map(end => html`<span>${percentText(end)}</span>`)}</span>`,
+      ),
       line: 'first',
       cell: ({ grade, passed }) => {
         const text = html`<span class="result ${passed ? 'passed' : 'not-passed'}"><span class="hidden">${passed ? 'Passed' : 'Not passed'} </span>${grade === null ? NONE : percentText(grade)}</span>`
@@ -184,16 +197,6 @@ export function sessionColumns(
           : spanCell(text, grade === null ? nothing : gradeDot(grade, passed, page.range))
       },
     },
-    {
-      title: 'Result',
-      line: 'second',
-      cell: session => {
-        const { program, passed } = session
-        const weakest = passed || isOfType ? '' : weakestText(visit.viewer, session)
-        return html`${passed ? nothing : `Not passed${weakest}`}${bestMark(session, bests.get(program))}`
-      },
-    },
-    { ...head('at', 'When'), line: 'second', cell: ({ at }) => dateTime(visit.viewer, at) },
     {
       ...head('reps', 'Repetitions'),
       numeric: true,
@@ -257,7 +260,7 @@ function bestGrades(sessions: readonly SessionStats[], now: number): ReadonlyMap
 function bestMark({ grade }: SessionStats, best: BestGrade | undefined): Html {
   return best === undefined || grade !== best.grade || best.of < MIN_RANKED || best.times > MAX_EQUALS + 1
     ? nothing
-    : html` <span class="state on">${best.times === 1 ? 'Best' : 'Equals the best'} of ${numberText(best.of)}<span class="wide"> ${WITH_PROGRAM}</span></span>`
+    : html` <span class="state on">${best.times === 1 ? 'Best' : 'Equals the best'} of ${numberText(best.of)}</span>`
 }
 
 export const WITH_PROGRAM = 'with this program'

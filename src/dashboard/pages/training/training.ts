@@ -1,26 +1,31 @@
+import { bucketStart } from '../../../contract/time.ts'
 import { trainingWriter } from '../../../archive/formats/tables.ts'
 import type { TrainingSession } from '../../../contract/training-sessions.ts'
 import { trainingHistory } from '../../../stats/training-history.ts'
 import { trainingRecords } from '../../../stats/training-queries.ts'
-import type { SessionStats } from '../../../stats/training.ts'
+import { type SessionStats, sessionsBetween, totalsOf } from '../../../stats/training.ts'
+import { usualReps } from '../../../stats/usual.ts'
+import { countedUntil } from '../../../stats/known-time.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
 import { figure, html, type Html, nothing } from '../../html.ts'
+import { dotted } from '../../layout/components.ts'
 import type { Reader, Viewer, Visit } from '../../page.ts'
 import { typeName, readPrograms } from '../../text/names.ts'
-import { comparedDays, type Days, type Period, periodText, timeOfDays } from '../../text/period.ts'
+import { comparedDays, daysName, type Period, periodText, timeOfDays } from '../../text/period.ts'
 import { countText, longDistanceText, numberText, percentText } from '../../text/text.ts'
 import {
   addressOf,
   type Area,
   areaPages,
-  beforeText,
   daysAddress,
+  daysBefore,
   fewAtOnce,
+  type Figure,
   figureTiles,
   isFiltered,
   type WithDocument,
 } from '../area.ts'
-import { boundaries, daysOf, inParts, isLongerThanWeek, partPictures, timeSince } from '../parts.ts'
+import { beyondText, boundaries, daysOf, GRADES, inParts, isLongerThanWeek, partPictures, timeSince } from '../parts.ts'
 import {
   filterFields,
   type Measure,
@@ -51,6 +56,10 @@ const training: Area<TrainingQuery, ShownTraining, SessionStats> = {
     isFiltered(trainingAddresses, shown.query) ? 'No session matches' : 'No sessions',
     noneText(shown),
   ],
+  heading(visit, { known }) {
+    const verdict = weekVerdict(visit, known)
+    return html`Training${verdict && html` <span class="verdict">${verdict} so far this week</span>`}`
+  },
   fields: ({ viewer }, { query, programs, all, types }) => filterFields(viewer, query, programs, all, types),
   note: (viewer, { query: { type } }) => (type === undefined ? nothing : typeNote(viewer, type)),
   tiles: totalTiles,
@@ -133,8 +142,14 @@ export async function readTraining(reader: Reader, query: TrainingQuery, period:
     /** Of the period, whatever the filters. */
     all: within.sessions,
     types,
-    /** The median grade of as many days before. */
-    before: before?.grade?.median,
+    /** As many days before. */
+    before,
+    /** Whether the sums of these days and of those before are of the same length: all of both is known. */
+    isComparable:
+      compared !== undefined &&
+      (history.sessions[0]?.at ?? now) < compared.from &&
+      viewer.copied === null &&
+      countedUntil(viewer.asOf, now) >= Math.min(now, time.to),
   }
 }
 
@@ -195,37 +210,41 @@ function typeMedians(viewer: Viewer, { query, period, summary }: ShownTraining):
   })}</ul>`
 }
 
-/** `66 to 92 %`: the median of the first part that has grades, and that of the last whole one, if they differ; each links to its days. */
+/** `66 → 92 %`: the medians of the first and of the last whole part that have grades, each a link to its days; undefined unless they differ. */
 function gradeStep(
-  viewer: Viewer,
   { query, today }: ShownTraining,
-  when: string,
-  { time: { parts, unit }, summary: { spreads } }: Pick<ShownSessions, 'time' | 'summary'>,
-): Html {
+  viewer: Viewer,
+  { time: { parts }, summary: { spreads } }: Pick<ShownSessions, 'time' | 'summary'>,
+): Html | undefined {
   const first = spreads.findIndex(spread => spread !== null)
   const last = spreads.findLastIndex((spread, index) => spread !== null && parts[index]?.isCurrent === false)
-  const [from, to] = [spreads[first]?.median, spreads[last]?.median]
-  if (first >= last || from === to) return nothing
-  const link = (index: number, median: number | undefined, text: (median: number) => string) => {
-    const part = parts[index]
-    if (part === undefined || median === undefined) return nothing
+  if (first >= last || spreads[first]?.median === spreads[last]?.median) return undefined
+  const [from, to] = [first, last].map(index => {
+    const [part, { median = 0 } = {}] = [parts[index], spreads[index] ?? undefined]
+    if (part === undefined) return nothing
     const days = daysOf(viewer, part)
     const shown = { first: days[0], last: days[1], today }
+    const text = index === first ? numberText : percentText
     return html`<a href="${addressOf(trainingAddresses, query, { days })}">${medianFigure(median, scopeOf(query, shown), text)}</a>`
-  }
-  return html`<br>from ${link(first, from, numberText)} to\u00a0${link(last, to, percentText)} ${when}, by ${unit}`
+  })
+  return html`${from} → ${to}`
 }
 
-/** How the median grade is beside the days before, and how it changed in these and in all days. */
-function gradeNote(viewer: Viewer, shown: ShownTraining): Html {
-  const { query, period, summary, before, everything } = shown
-  const now = summary.grade?.median
-  const figureOf = (days: Days) => medianFigure(before ?? 0, scopeOf(query, days))
-  const beside =
-    period === undefined
-      ? 'Of all days'
-      : now !== undefined && beforeText(trainingAddresses, query, period, now, before, figureOf)
-  return html`${beside}${period !== undefined && gradeStep(viewer, shown, 'this period', shown)}${gradeStep(viewer, shown, 'since the beginning', everything)}`
+/** How much there was so far this week, and what is usual at the same point of a week, if records are known up to now. */
+export function weekSoFar({ viewer, now }: Reader, sessions: readonly SessionStats[]) {
+  const clock = zoneClock(viewer.timeZone)
+  const today = clock.dayOf(now)
+  const monday = bucketStart('week', 'monday', today)
+  const { reps, sessions: count } = totalsOf(sessionsBetween(sessions, clock.startOf(monday), clock.startOf(today + 1)))
+  const usual = countedUntil(viewer.asOf, now) === now ? usualReps(sessions, clock, now) : undefined
+  return { monday, scope: daysName({ first: monday, last: today }), reps, count, usual }
+}
+
+/** `▲ 841 repetitions above usual`; `what` says of what where that is not clear. */
+export function weekVerdict(reader: Reader, sessions: readonly SessionStats[], what = '') {
+  const { reps, usual } = weekSoFar(reader, sessions)
+  if (usual === undefined || reader.viewer.copied !== null) return undefined
+  return beyondText(reps, usual, { text: by => countText(by, 'repetition') }, what)
 }
 
 export function medianFigure(median: number, scope: string, text = percentText): Html {
@@ -246,30 +265,52 @@ function noneText({ query, period, everything }: ShownTraining): Html {
   return html`${none} <a href="${address}">${countText(count, 'session')} at other times</a>`
 }
 
-/** The sums of the period. Of sessions chosen by their result, the rate says nothing. */
+/** Of all days, how the grade has changed leads. Of sessions chosen by their result, the rate says nothing. */
 function totalTiles(viewer: Viewer, shown: ShownTraining): Html {
-  const { query, period, summary } = shown
+  const { query, period, summary, before, isComparable, everything } = shown
   const { sessions, passed, passedPercent, reps, distance } = summary.totals
+  const then = isComparable ? before?.totals : undefined
   const scope = scopeOf(query, period)
   const percent = passedPercent ?? 0
   const rate = html`${numberText(passed)} passed (${figure(`passedPercent ${scope}`, percent, percentText(percent))})`
-  const figures = [
+  const median = summary.grade?.median ?? null
+  const since = gradeStep(shown, viewer, everything)
+  const within = period && gradeStep(shown, viewer, shown)
+  const figures: Figure[] = [
     {
       name: 'Median grade',
       of: 'medianGrade',
-      value: summary.grade?.median ?? null,
-      text: percentText,
-      note: gradeNote(viewer, shown),
+      value: median,
+      before: before && (before.grade?.median ?? null),
+      ...GRADES,
+      ...(period === undefined && since !== undefined && { shown: since }),
+      note:
+        period !== undefined
+          ? dotted(within && html`${within} this period`, since && html`${since} since the beginning`)
+          : since &&
+            html`by ${everything.time.unit} since the beginning; ${medianFigure(median ?? 0, scope)} of all days`,
     },
     {
       name: 'Sessions',
       of: 'sessions',
       value: sessions,
+      before: then?.sessions,
       text: numberText,
       note: query.passed === undefined ? rate : undefined,
     },
-    { name: 'Repetitions', of: 'reps', value: reps, text: numberText },
-    { name: 'Distance', of: 'distance', value: distance, text: (value: number) => longDistanceText(viewer, value) },
+    { name: 'Repetitions', of: 'reps', value: reps, before: then?.reps, text: numberText },
+    {
+      name: 'Distance',
+      of: 'distance',
+      value: distance,
+      before: then?.distance,
+      text: value => longDistanceText(viewer, value),
+      differenceText: by => longDistanceText(viewer, by, distance ?? by),
+    },
   ]
-  return figureTiles(figures, scope)
+  return figureTiles(
+    figures,
+    scope,
+    daysBefore(trainingAddresses, query, period, days => scopeOf(query, days)),
+  )
 }
