@@ -1,3 +1,5 @@
+import pLimit, { type LimitFunction } from 'p-limit'
+
 /**
  * Shares the event loop of this process. A checked request of an account is begun at once while a turn of the loop is young; then one of
  * each account in a turn. Long work, such as statistics, pauses when all of it together has used `LONG_WORK_MS` of a turn. Node accepts one
@@ -78,28 +80,17 @@ const LONG_WORK_MS = 2
 const EXCESSIVE_TURNS = 8
 const ITEMS_IN_PIECE = 200
 
-/** Work of which a key may have so much at the same time; the rest waits, the oldest first. */
-export class Slots<Key> {
-  readonly #most: number
-  readonly #used = new Map<Key, { count: number; readonly waiting: (() => void)[] }>()
+const slots = new Map<number, { readonly limit: LimitFunction; users: number }>()
 
-  constructor(most: number) {
-    this.#most = most
-  }
-
-  /** Waits for a slot. Dispose of it when the work has ended. */
-  async take(key: Key): Promise<Disposable> {
-    const used = this.#used.getOrInsertComputed(key, () => ({ count: 0, waiting: [] }))
-    if (used.count < this.#most) used.count += 1
-    else await new Promise<void>(begin => void used.waiting.push(begin))
-    return {
-      [Symbol.dispose]: () => {
-        const next = used.waiting.shift()
-        if (next !== undefined) return next()
-        used.count -= 1
-        if (used.count === 0) this.#used.delete(key)
-      },
-    }
+/** Does work of an account, of which so much is done at the same time; the rest waits, the oldest first. */
+export async function inSlot<Result>(account: number, most: number, work: () => Promise<Result>): Promise<Result> {
+  const slot = slots.getOrInsertComputed(account, () => ({ limit: pLimit(most), users: 0 }))
+  slot.users += 1
+  try {
+    return await slot.limit(work)
+  } finally {
+    slot.users -= 1
+    if (slot.users === 0) slots.delete(account)
   }
 }
 

@@ -7,19 +7,13 @@ import {
   endsAfter,
   isOpenAccess,
   readChecked,
-  type ReceivedAccess,
   receivedOf,
   termsOf,
 } from './access.ts'
 
 /** Lists of access: for its owners, for those who have it, and for the operator. */
 
-export interface GivenAccess extends Omit<ReceivedAccess, 'accountId'> {
-  /** Null if it was given to a username and nobody read yet: there may be no such account. */
-  readonly accountId: number | null
-  /** The start of the hour in which the reader last read; null if that is not known. */
-  readonly lastReadAt: number | null
-}
+export type GivenAccess = ReturnType<typeof givenOf>
 
 /**
  * Who may read the records of an account now, and whose records it may read, by identifier. Access that was given to a username
@@ -66,10 +60,16 @@ export async function listAllAccess(store: Store) {
   })
 }
 
-function givenOf(row: AccessListRow): GivenAccess {
+function givenOf(row: AccessListRow) {
   const { id, last_read_at: lastReadAt } = row
   const isKnown = row.by_name === 0 || lastReadAt !== null
-  return { ...receivedOf(row), accountId: isKnown ? id : null, lastReadAt }
+  return {
+    ...receivedOf(row),
+    /** Null if it was given to a username and nobody read yet: there may be no such account. */
+    accountId: isKnown ? id : null,
+    /** The start of the hour in which the reader last read; null if that is not known. */
+    lastReadAt,
+  }
 }
 
 function compareGiven(a: GivenAccess, b: GivenAccess): number {

@@ -267,14 +267,6 @@ function isAsked(row: CheckedRow, values: Asked): boolean {
   return 'owners' in row && (row.owners === null || row.owners.split(',').every(owner => isAllowed(Number(owner))))
 }
 
-/** Access as its owner or its reader sees it; `accountId` and `username` are those of the other one. */
-export interface ReceivedAccess extends AccessTerms {
-  readonly accountId: number
-  readonly username: string
-  /** When it was given; null if that is not known. */
-  readonly since: number | null
-}
-
 /** Whose records an account may read now, by identifier. */
 export async function listReceivedAccess(store: Store, accountId: number, now: number): Promise<ReceivedAccess[]> {
   return (await readChecked(store, receivedAccess, { owner: accountId, now })).map(receivedOf)
@@ -286,7 +278,10 @@ export interface AccessRow extends TermColumns {
   readonly given_at: number | null
 }
 
-export function receivedOf({ id, username, given_at: since, ...row }: AccessRow): ReceivedAccess {
+export type ReceivedAccess = ReturnType<typeof receivedOf>
+
+/** Access as its owner or its reader sees it, with id and name of the other one. `since` is null if it is not known when it was given. */
+export function receivedOf({ id, username, given_at: since, ...row }: AccessRow) {
   return { accountId: id, username, ...termsOf(row), since }
 }
 

@@ -6,7 +6,7 @@ import { Refusal } from '../contract/refusal.ts'
 import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 import { endsAfter, columnsOf, termsOf } from './access.ts'
-import { type GivenAccess, listAccess } from './access-lists.ts'
+import { listAccess } from './access-lists.ts'
 import { act } from './act.ts'
 import {
   type AccessPair,
@@ -26,10 +26,7 @@ import {
  * that nothing here tells whether an account exists. They have no effect, even if an account gets such a name later.
  */
 
-export interface NamedAccess extends Omit<GivenAccess, 'accountId'> {
-  /** Identifies it among all that the owner gave. */
-  readonly handle: number
-}
+export type NamedAccess = Awaited<ReturnType<typeof listGiven>>[number]
 
 const named = { accountId: Type.Integer(), username: Name('a username') }
 
@@ -65,8 +62,8 @@ export const giveByName = act({
   },
 })
 
-/** The access that an owner has given, by name. */
-export async function listGiven(store: Store, ownerId: number, now: number): Promise<NamedAccess[]> {
+/** The access that an owner has given, by name. `handle` identifies it among all that the owner gave. */
+export async function listGiven(store: Store, ownerId: number, now: number) {
   const { given } = await listAccess(store, ownerId, now)
   return given
     .map(({ accountId: _, ...access }) => ({ handle: handleOf(ownerId, access.username), ...access }))

@@ -7,22 +7,10 @@ import { hasEnded, type SharedAccess, checkedQuery, readChecked, termsOf } from 
 import { hashSecret, isKeyForm } from './secrets.ts'
 
 /** What an API key allows, as stored. */
-export interface Grant {
-  readonly keyId: number
-  readonly accountId: number
-  readonly scopes: readonly string[]
-  readonly expiresAt: number | null
-  readonly revokedAt: number | null
-  readonly tier: string | null
-  readonly tierEndsAt: number | null
-  readonly keyName: string
-  readonly via: 'token'
-  /** Access to the records of others, if the API key has the scope for it; each entry is valid until it ends. */
-  readonly shared: readonly SharedAccess[]
-}
+export type Grant = NonNullable<Awaited<ReturnType<typeof findGrant>>>
 
 /** The grant of an API key; undefined if there is no such key. One look-up, none for a text that is not of the form of an API key. */
-export async function findGrant(store: Store, key: string): Promise<Grant | undefined> {
+export async function findGrant(store: Store, key: string) {
   if (!isKeyForm(key)) return undefined
   const [row] = await readChecked(store, grantByHash, { hash: hashSecret(key) })
   if (row === undefined) return undefined
@@ -30,13 +18,14 @@ export async function findGrant(store: Store, key: string): Promise<Grant | unde
   return {
     keyId: row.id,
     keyName: row.name,
-    via: 'token',
+    via: 'token' as const,
     accountId: row.account_id,
     scopes,
     expiresAt: expiryOf(row),
     revokedAt: row.revoked_at,
     tier: row.subscription_tier,
     tierEndsAt: row.subscription_ends_at,
+    /** Access to the records of others, if the API key has the scope for it; each entry is valid until it ends. */
     shared: scopes.includes('shared:access') ? parseSharedAccess(row.shared) : [],
   }
 }

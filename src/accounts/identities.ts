@@ -46,12 +46,6 @@ export function findLink({ reads }: Store, accountId: number, issuer: string) {
     .executeTakeFirst()
 }
 
-interface NewLink {
-  readonly accountId: number
-  readonly identity: Identity
-  readonly now: number
-}
-
 /** Links an identity for somebody who is signed in. */
 export const linkOwnIdentity = act({
   title: 'Link sign-in',
@@ -70,7 +64,7 @@ export const linkOwnIdentity = act({
 export async function linkIdentity(
   db: Kysely<Tables>,
   store: Pick<Store, 'engine'>,
-  { accountId, identity, now }: NewLink,
+  { accountId, identity, now }: { readonly accountId: number; readonly identity: Identity; readonly now: number },
 ): Promise<boolean> {
   await lockAccount(db, store, accountId)
   const { issuer, subject } = identity

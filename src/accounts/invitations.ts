@@ -38,8 +38,11 @@ export const createInvitation = act({
   },
 })
 
-/** Whose invitation this is; undefined if it was used, has expired, or never existed. Reading it changes nothing. */
-export async function findInvitation(store: Store, secret: string, now: number): Promise<Invited | undefined> {
+/**
+ * Whose invitation this is: an account, or whoever makes the first one, with neither id nor name. Undefined if it was used, has expired, or
+ * never existed. Reading it changes nothing.
+ */
+export async function findInvitation(store: Store, secret: string, now: number) {
   if (!SECRET_FORM.test(secret)) return undefined
   const [row] = await readChecked(store, invitationByHash, {
     hash: hashSecret(secret),
@@ -47,9 +50,6 @@ export async function findInvitation(store: Store, secret: string, now: number):
   })
   return row ?? ((await isFirstAccountLink(store, secret, now)) ? { id: undefined, username: undefined } : undefined)
 }
-
-/** An account, or whoever makes the first one. */
-export type Invited = InvitedAccount | { readonly id: undefined; readonly username: undefined }
 
 interface InvitedAccount {
   readonly id: number

@@ -1,20 +1,31 @@
 import type { ClientAuth, Configuration, CustomFetch } from 'openid-client'
+import { type Config, settings } from '../config.ts'
 import { checkJsonSize, readBody } from '../contract/received-json.ts'
+import { Refusal, renamed } from '../contract/refusal.ts'
 import type { Identity } from './identities.ts'
 import { OidcError, statedIssuer } from './oidc-errors.ts'
+import { readSecretFile } from './secret-files.ts'
 
 /** Signing in at an OpenID Connect issuer: the code flow with PKCE, `state`, `nonce` and `iss`. */
 
-export interface OidcSettings {
-  /** Without a slash at its end, however the issuer spells itself. */
-  readonly issuer: string
-  readonly clientId: string
-  /** Undefined for a public client. */
-  readonly clientSecret: string | undefined
-  /** How the secret is sent; undefined for what the issuer prefers. */
-  readonly auth: 'basic' | 'post' | undefined
-  /** Its name on pages. */
-  readonly name: string
+export type OidcSettings = NonNullable<ReturnType<typeof readOidcSettings>>
+
+/** The issuer of the settings; undefined if there is none. Throws Refusal if something is missing. */
+export function readOidcSettings({ oidcIssuer: issuer, oidcClientId: clientId, ...config }: Config) {
+  if (issuer === '') return undefined
+  if (clientId === '')
+    throw new Refusal('usage', `${settings.oidcClientId.env} must be set with ${settings.oidcIssuer.env}`)
+  const file = config.oidcClientSecretFile
+  // A public client has none.
+  const clientSecret = file === '' ? undefined : readClientSecret(file)
+  return { issuer, clientId, clientSecret, auth: config.oidcAuth, name: config.oidcName }
+}
+
+function readClientSecret(file: string): string {
+  const { env } = settings.oidcClientSecretFile
+  const secret = renamed(`${env}:`, ['refused', 'usage'], () => readSecretFile(file).trim())
+  if (secret === '') throw new Refusal('usage', `${env}: ${file} is empty`)
+  return secret
 }
 
 /** What must be kept while the browser is at the issuer. */
@@ -31,9 +42,9 @@ export interface OidcRequest {
 export type Oidc = ReturnType<typeof makeOidc>
 
 /** Why nobody can sign in at the issuer now: it does not respond, or calls itself otherwise; undefined if neither. */
-export async function issuerProblem(settings: OidcSettings): Promise<string | undefined> {
+export async function issuerProblem(issuer: OidcSettings): Promise<string | undefined> {
   try {
-    await discover(settings)
+    await discover(issuer)
     return undefined
   } catch (error) {
     if (error instanceof OidcError) return error.why
@@ -41,14 +52,14 @@ export async function issuerProblem(settings: OidcSettings): Promise<string | un
   }
 }
 
-export function makeOidc(settings: OidcSettings) {
-  const { issuer, name } = settings
+export function makeOidc(provider: OidcSettings) {
+  const { issuer, name } = provider
   let known: { readonly configuration: Promise<Configuration>; readonly until: number } | undefined
 
   /** The configuration of the issuer. A failure is cached for a moment, so that not every click waits for an unavailable issuer. */
   const configurationOf = () => {
     if (known !== undefined && performance.now() < known.until) return known.configuration
-    const configuration = discover(settings).catch((error: unknown) => {
+    const configuration = discover(provider).catch((error: unknown) => {
       known = { configuration, until: performance.now() + MAX_FAILURE_MS }
       throw error
     })
@@ -114,13 +125,13 @@ const REQUEST_TIMEOUT_SECONDS = 4
 const MAX_AGE_SECONDS = 7 * 86_400
 
 /** Throws OidcError. */
-async function discover(settings: OidcSettings): Promise<Configuration> {
-  const { issuer } = settings
+async function discover(provider: OidcSettings): Promise<Configuration> {
+  const { issuer } = provider
   try {
-    return await discoverAt(new URL(issuer), settings)
+    return await discoverAt(new URL(issuer), provider)
   } catch (error) {
     if (statedIssuer(error) !== `${issuer}/`) throw new OidcError(error, true)
-    return discoverAt(new URL(`${issuer}/`), settings).catch((again: unknown) => {
+    return discoverAt(new URL(`${issuer}/`), provider).catch((again: unknown) => {
       throw new OidcError(again, true)
     })
   }

@@ -104,7 +104,7 @@ export async function verifyNewPasskey(
 export async function addPasskey(
   db: Kysely<Tables>,
   store: Pick<Store, 'engine'>,
-  { accountId, passkey, now }: AddedPasskey,
+  { accountId, passkey, now }: { readonly accountId: number; readonly passkey: NewPasskey; readonly now: number },
 ): Promise<void> {
   await lockAccount(db, store, accountId)
   const { count } = await db
@@ -132,12 +132,6 @@ export const registerPasskey = act({
     await record({ accountId, subject: passkey.name })
   },
 })
-
-interface AddedPasskey {
-  readonly accountId: number
-  readonly passkey: NewPasskey
-  readonly now: number
-}
 
 /** What a browser needs to sign a challenge with any passkey of this service. */
 export async function requestOptions(

@@ -1,21 +1,12 @@
 import { type RawBuilder, sql } from 'kysely'
-import { type Area, isArea } from '../contract/areas.ts'
-import { type ReadType, readTypes, type ReadWay, readWays } from '../contract/reads.ts'
-import type { Read } from '../contract/sharing.ts'
+import { isArea } from '../contract/areas.ts'
+import { readTypes, readWays } from '../contract/reads.ts'
 import type { Store } from '../store/index.ts'
 import type { Params } from '../store/query.ts'
 import type { ReadRow } from '../store/tables.ts'
 import { readChecked, recordQuery } from './access.ts'
 
 /** Who read the records of an account, as its owner may see it. */
-
-/** How often somebody read in an hour, in one way, with the start of the hour. A gap has nothing but the count. */
-export interface ReadEntry extends Omit<Read, 'hour' | 'via' | 'area' | 'kind'> {
-  readonly hour: number
-  readonly via: ReadWay | null
-  readonly area: Area | null
-  readonly kind: ReadType | null
-}
 
 /** Which reads, and which part of them, the newest hour first, then by identifier, the highest first. */
 export interface ReadsRange {
@@ -30,7 +21,7 @@ export interface ReadsRange {
 /** Shown instead of the name of a reader whose account was removed. */
 const REMOVED_READER = 'removed account'
 
-export async function listReads(store: Store, ownerId: number, range: ReadsRange): Promise<ReadEntry[]> {
+export async function listReads(store: Store, ownerId: number, range: ReadsRange) {
   const { readerId, from = Number.MIN_SAFE_INTEGER, limit, offset = 0 } = range
   const { beforeAt = Number.MAX_SAFE_INTEGER, beforeId = 0 } = range
   const values = { owner: ownerId, from, beforeAt, beforeId, limit, offset }
@@ -74,7 +65,10 @@ export async function listReaders(store: Store, ownerId: number): Promise<{ id: 
 
 type NamedRead = Omit<ReadRow, 'owner_id'> & { readonly username: string | null }
 
-function entryOf(row: NamedRead, ownerId: number): ReadEntry {
+/** How often somebody read in an hour, in one way, with the start of the hour. A gap has nothing but the count. */
+export type ReadEntry = ReturnType<typeof entryOf>
+
+function entryOf(row: NamedRead, ownerId: number) {
   const via = readWays.find(way => way === row.via) ?? null
   const isOperator = via === 'operator'
   return {

@@ -11,12 +11,7 @@ import { Refusal } from '../contract/refusal.ts'
 
 /** Which sign-in methods an account has, and removing one as long as another is left. */
 
-export interface SignInMethods {
-  readonly hasPassword: boolean
-  readonly passkeys: number
-  /** Whether it is linked with the issuer. */
-  readonly isLinked: boolean
-}
+export type SignInMethods = Awaited<ReturnType<typeof readSignInMethods>>
 
 /** Where sign-in methods have to work to count: not a passkey of another host, or a link to another issuer. */
 export interface SignInAddress {
@@ -101,11 +96,7 @@ const NEEDS_TWO = 'without a password an account needs two passkeys, or a linked
 const LAST = 'it is the only sign-in method that is left, so add another one first'
 
 /** Those of an account that count. */
-export async function readSignInMethods(
-  db: Kysely<Tables>,
-  accountId: number,
-  { rpId, issuer }: SignInAddress,
-): Promise<SignInMethods> {
+export async function readSignInMethods(db: Kysely<Tables>, accountId: number, { rpId, issuer }: SignInAddress) {
   const { rows } = await sql<{ passwords: number; passkeys: number; links: number }>`select
     (select count(*) from account where id = ${accountId} and password_hash is not null) as passwords,
     (select count(*) from passkey where account_id = ${accountId} and rp_id = ${rpId ?? ''}) as passkeys,
@@ -115,6 +106,7 @@ export async function readSignInMethods(
   return {
     hasPassword: Number(found?.passwords) > 0,
     passkeys: Number(found?.passkeys),
+    /** Whether it is linked with the issuer. */
     isLinked: Number(found?.links) > 0,
   }
 }

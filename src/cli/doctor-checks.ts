@@ -1,7 +1,6 @@
 import { existsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { issuerProblem } from '../accounts/oidc.ts'
-import { readOidcSettings } from '../accounts/oidc-settings.ts'
+import { issuerProblem, readOidcSettings } from '../accounts/oidc.ts'
 import { readSecretFile } from '../accounts/secret-files.ts'
 import { readBackupFacts } from '../backup/facts.ts'
 import { type Config, MIN_FREE_BYTES, publicPath, pullDatabaseProblem, settings } from '../config.ts'

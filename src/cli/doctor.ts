@@ -9,14 +9,7 @@ import { databaseOption, jsonOption, withOptions } from './options.ts'
 import { print } from './print.ts'
 import { isRefusal } from '../contract/refusal.ts'
 
-export interface Diagnosis {
-  readonly check: string
-  readonly result: 'ok' | 'wrong' | 'skipped'
-  readonly problems: readonly string[]
-  readonly advice: string
-  /** What to know although nothing is wrong. */
-  readonly note?: string | undefined
-}
+export type Diagnosis = Awaited<ReturnType<typeof examine>>
 
 export function addDoctorCommand(program: Command) {
   withOptions(program.command('doctor'), databaseOption(), jsonOption())
@@ -46,7 +39,7 @@ export async function diagnose(environment: Environment, machine = thisMachine):
   }
 }
 
-async function examine({ name, advice, examine: look, note }: Check, patient: Patient): Promise<Diagnosis> {
+async function examine({ name, advice, examine: look, note }: Check, patient: Patient) {
   let problems: readonly string[] | undefined
   try {
     problems = await look(patient)
@@ -56,7 +49,7 @@ async function examine({ name, advice, examine: look, note }: Check, patient: Pa
   // With commands as people run them here.
   const here = advice.replaceAll('`lockstep ', `\`${ownCommand} `)
   const result = problems === undefined ? 'skipped' : problems.length === 0 ? 'ok' : 'wrong'
-  return { check: name, result, problems: problems ?? [], advice: here, note: note?.(patient) }
+  return { check: name, result: result as typeof result, problems: problems ?? [], advice: here, note: note?.(patient) }
 }
 
 function diagnosisText({ check, result, problems, advice, note }: Diagnosis): string {

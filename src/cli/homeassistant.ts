@@ -34,7 +34,6 @@ export function addHomeAssistantCommands(program: Command) {
     new Option('--id <name>', 'names the device and its topics, for a second account or service')
       .argParser(parseId)
       .default('lockstep'),
-    new Option('--prefix <topic>', 'the discovery prefix of Home Assistant').default('homeassistant'),
     new Option('--every <span>', 'how often to ask the service').argParser(parseSpan).default(60_000, '1m'),
     new Option('--max-age <span>', 'entities are unavailable while the records are known up to longer ago')
       .argParser(parseSpan)
@@ -73,7 +72,6 @@ interface EntitiesFlags {
   readonly passwordFile?: string
   readonly ca?: string
   readonly id: string
-  readonly prefix: string
   readonly every: number
   readonly maxAge: number
   readonly texts?: boolean
@@ -81,7 +79,7 @@ interface EntitiesFlags {
 }
 
 async function entities(flags: EntitiesFlags) {
-  const { username, passwordFile, ca, id, prefix, every, maxAge } = flags
+  const { username, passwordFile, ca, id, every, maxAge } = flags
   const url = addressOf('--broker', flags.broker, ['mqtts:', 'mqtt:'])
   warnUnencrypted(url, 'the broker', 'states and password')
   if (ca !== undefined && url.protocol !== 'mqtts:') throw new Refusal('usage', '--ca is only used with mqtts://')
@@ -92,7 +90,7 @@ async function entities(flags: EntitiesFlags) {
     ca: ca === undefined ? undefined : readNamed(ca, file => readFileSync(file, 'utf8')),
   }
   const config = readConfig(process.env, ['publicUrl', 'url'])
-  const device = { id, name: nameOf(id), prefix, address: config.publicUrl || config.url, version }
+  const device = { id, name: nameOf(id), address: config.publicUrl || config.url, version }
   if (flags.remove === true) {
     return untilStopped(NOT_REMOVED, async signal => {
       await removeEntities({ broker, device, signal, say })

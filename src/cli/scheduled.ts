@@ -65,82 +65,71 @@ interface SchedulerOptions {
   readonly report: (problem: unknown) => void
 }
 
-/** Starts a process whenever a connection is due. */
-export class Scheduler {
-  readonly #options: SchedulerOptions
-  #child: ReturnType<typeof startChild> | undefined
-  #timer: NodeJS.Timeout | undefined
-  #isLooking = false
-  #isClosed = false
-  #failures = 0
-  #reported = ''
+/** Starts a process whenever a connection is due. `look` looks now whether something is; `close` stops the process. */
+export function startScheduler({ store, config, report }: SchedulerOptions) {
+  let child: ReturnType<typeof startChild> | undefined
+  let timer: NodeJS.Timeout | undefined
+  let isLooking = false
+  let isClosed = false
+  let failures = 0
+  let reported = ''
 
-  constructor(options: SchedulerOptions) {
-    this.#options = options
-    void this.look()
-  }
-
-  /** Looks now whether something is due. */
-  async look() {
-    if (this.#isLooking || this.#isClosed || this.#child !== undefined) return
-    const { store, config, report } = this.#options
-    this.#isLooking = true
+  const look = async () => {
+    if (isLooking || isClosed || child !== undefined) return
+    isLooking = true
     try {
       const next = await nextRound(store, () => openSecret(config).id)
-      if (next !== undefined && next <= 0) this.#start()
-      else this.#wait(next ?? LOOK_MS)
+      if (next !== undefined && next <= 0) start()
+      else wait(next ?? LOOK_MS)
     } catch (error) {
       // Once; whether the database is up is told elsewhere.
-      if (isRefusal(error, 'refused') && error.message !== this.#reported) report(error)
-      this.#reported = isRefusal(error, 'refused') ? error.message : ''
-      this.#wait(LOOK_MS)
+      if (isRefusal(error, 'refused') && error.message !== reported) report(error)
+      reported = isRefusal(error, 'refused') ? error.message : ''
+      wait(LOOK_MS)
     } finally {
-      this.#isLooking = false
+      isLooking = false
     }
   }
 
-  /** Stops the process that pulls. */
-  async close() {
-    this.#isClosed = true
-    clearTimeout(this.#timer)
-    this.#child?.stop()
-    await this.#child?.ended.catch(() => {})
+  const wait = (ms: number) => {
+    clearTimeout(timer)
+    if (isClosed) return
+    timer = setTimeout(() => void look(), Math.min(Math.max(ms, MIN_PAUSE_MS), LOOK_MS)).unref()
   }
 
-  #wait(ms: number) {
-    clearTimeout(this.#timer)
-    if (this.#isClosed) return
-    this.#timer = setTimeout(() => void this.look(), Math.min(Math.max(ms, MIN_PAUSE_MS), LOOK_MS)).unref()
-  }
-
-  #start() {
-    if (this.#isClosed) return
-    const { config } = this.#options
+  const start = () => {
+    if (isClosed) return
     // Nothing but these settings, whatever else is set.
-    const order = {
-      ...Object.fromEntries(SETTINGS.map(name => [name, config[name]])),
-      passing: passingSecret(),
-    }
+    const settings = Object.fromEntries(SETTINGS.map(name => [name, config[name]]))
     const started = performance.now()
-    this.#child = startChild(['pull', '--scheduled'], order, MAX_SILENCE_MS)
-    this.#child.ended.then(
-      code =>
-        this.#ended(started, code === 0 ? undefined : new Error(`the process that pulls ended (${code ?? 'killed'})`)),
-      (error: unknown) =>
-        this.#ended(
-          started,
-          error instanceof SilentChildError ? new Error(`the process that pulls: ${error.message}`) : error,
-        ),
+    child = startChild(['pull', '--scheduled'], { ...settings, passing: passingSecret() }, MAX_SILENCE_MS)
+    child.ended.then(
+      code => end(started, code === 0 ? undefined : new Error(`the process that pulls ended (${code ?? 'killed'})`)),
+      (error: unknown) => {
+        const isSilent = error instanceof SilentChildError
+        end(started, isSilent ? new Error(`the process that pulls: ${error.message}`) : error)
+      },
     )
   }
 
-  #ended(started: number, problem: unknown) {
-    this.#child = undefined
-    if (problem !== undefined && !this.#isClosed) this.#options.report(problem)
-    this.#failures = problem === undefined ? 0 : this.#failures + 1
+  const end = (started: number, problem: unknown) => {
+    child = undefined
+    if (problem !== undefined && !isClosed) report(problem)
+    failures = problem === undefined ? 0 : failures + 1
     // One that ends at once, whatever the reason, is not started again at once.
-    const pause = this.#failures > 0 ? MIN_PAUSE_MS * 2 ** Math.min(this.#failures, 6) : 0
-    this.#wait(Math.max(pause, MIN_LIFE_MS - (performance.now() - started)))
+    const pause = failures > 0 ? MIN_PAUSE_MS * 2 ** Math.min(failures, 6) : 0
+    wait(Math.max(pause, MIN_LIFE_MS - (performance.now() - started)))
+  }
+
+  void look()
+  return {
+    look,
+    async close() {
+      isClosed = true
+      clearTimeout(timer)
+      child?.stop()
+      await child?.ended.catch(() => {})
+    },
   }
 }
 

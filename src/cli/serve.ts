@@ -5,8 +5,7 @@ import { makeFirstAccountLink } from '../accounts/first-account.ts'
 import { INVITATION_PATH } from '../accounts/invitations.ts'
 import { firstPullCommands } from '../accounts/first-steps.ts'
 import { hasAccounts } from '../accounts/accounts.ts'
-import { issuerProblem, type OidcSettings } from '../accounts/oidc.ts'
-import { readOidcSettings } from '../accounts/oidc-settings.ts'
+import { issuerProblem, type OidcSettings, readOidcSettings } from '../accounts/oidc.ts'
 import { type Config, injectedNames, pullDatabaseProblem, readConfig, settings } from '../config.ts'
 import { isLoopbackHost } from '../contract/address.ts'
 import { STATEMENT_TIMEOUT_MS } from '../contract/responses.ts'
@@ -17,7 +16,7 @@ import type { Store } from '../store/index.ts'
 import { schemaVersion } from '../store/migrations.ts'
 import { ownCommand } from '../version.ts'
 import { listenForMetrics, loadMetrics, maxStopMs, portOption, runService, SERVER_BUSY_TIMEOUT_MS } from './listen.ts'
-import { Scheduler } from './scheduled.ts'
+import { startScheduler } from './scheduled.ts'
 import { sayIfGuessed, serviceAddress } from './next-steps.ts'
 import { databaseUrlOf, openStore, saySaved, type StoreOptions, withStore } from './opening.ts'
 import { databaseOption, sourceOf, withOptions } from './options.ts'
@@ -101,7 +100,7 @@ async function serve(flags: ServeFlags) {
       ...(mayMigrate ? {} : { schema: 'current' }),
     })
   const startPulls = (pulled: Store) => {
-    const scheduler = new Scheduler({ store: pulled, config, report })
+    const scheduler = startScheduler({ store: pulled, config, report })
     onConnectionChange(() => void scheduler.look())
     return scheduler
   }
@@ -130,7 +129,7 @@ async function serve(flags: ServeFlags) {
   await welcome(store, { ...config, port }, flags)
   await sayIssuerProblem(oidc)
   if (!config.pull) return store.close()
-  const scheduler = new Scheduler({ store, config, report })
+  const scheduler = startScheduler({ store, config, report })
   onPullDue(() => void scheduler.look())
 }
 

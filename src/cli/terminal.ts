@@ -34,14 +34,13 @@ export async function askPassword(): Promise<string> {
   return first
 }
 
-export interface StopSignals {
-  /** Aborted by the first SIGTERM or SIGINT; a second one ends the program at once. */
-  readonly signal: AbortSignal
-  readonly isInterrupted: () => boolean
-}
+export type StopSignals = ReturnType<typeof stopSignals>
 
-/** `message` says what an interrupted command has changed. */
-export function stopSignals(message: string): StopSignals {
+/**
+ * A signal that the first SIGTERM or SIGINT aborts; a second one ends the program at once. `message` says what an interrupted command
+ * has changed.
+ */
+export function stopSignals(message: string) {
   const controller = new AbortController()
   const stop = () => controller.abort(new Refusal('interrupted', message))
   let interrupted = false

@@ -116,12 +116,7 @@ export function listEndpoint<
     readType: 'list',
     // The defaults of Filters and Options are {}, which is what is missing here when they are not given.
     query: { ...paging, ...(facts.filters as Filters), ...(facts.options as Options) },
-    data: Type.Object({
-      data: Type.Array(facts.item, { description: 'The records of this page.' }),
-      pagination: Type.Union([offsetPagination, cursorPagination], {
-        description: 'The position of this page: `limit` and `offset` as applied, or `nextCursor` with a cursor.',
-      }),
-    }),
+    data: pageOf(facts.item),
     item: facts.item,
     listOf,
     check: (values, isWrong) => checkPage(values, () => (filters.some(isWrong) ? undefined : listOf(values))),
@@ -151,12 +146,7 @@ export function isListEndpoint(endpoint: Endpoint | ListEndpoint): endpoint is L
   return 'listOf' in endpoint
 }
 
-type PageSchema<Item extends TSchema> = ReturnType<
-  typeof Type.Object<{
-    data: ReturnType<typeof Type.Array<Item>>
-    pagination: ReturnType<typeof Type.Union<[typeof offsetPagination, typeof cursorPagination]>>
-  }>
->
+type PageSchema<Item extends TSchema> = ReturnType<typeof pageOf<Item>>
 
 const limitBounds = { minimum: 1, maximum: 100, default: 50 }
 const offsetBounds = { minimum: 0, maximum: Number.MAX_SAFE_INTEGER }
@@ -187,6 +177,15 @@ export const cursorPagination = Type.Object(
   },
   { additionalProperties: false },
 )
+
+function pageOf<Item extends TSchema>(item: Item) {
+  return Type.Object({
+    data: Type.Array(item, { description: 'The records of this page.' }),
+    pagination: Type.Union([offsetPagination, cursorPagination], {
+      description: 'The position of this page: `limit` and `offset` as applied, or `nextCursor` with a cursor.',
+    }),
+  })
+}
 
 /** `listOf` returns undefined where a filter was wrong. */
 function checkPage(values: object, listOf: () => string | undefined) {

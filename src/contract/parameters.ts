@@ -12,8 +12,8 @@ export interface Parameter<Sent = unknown, Parsed = unknown, Default = unknown> 
   readonly description: string
   readonly rule: string
   readonly parse: (text: string) => Parsed | undefined
-  /** What a handler receives when nothing was sent. */
-  readonly defaultValue: Default
+  /** What a handler receives when nothing was sent; undefined if it is missing. */
+  readonly defaultValue?: Default
   /** The parameter that this one is another name for. */
   readonly aliasOf?: string
   /** Type only: what a typed client passes. */
@@ -67,7 +67,6 @@ interface Alias {
 /** The parameters that name an account: `ownerId`, and the other name that clients use for it. */
 function ownerParameters(description: string) {
   const ownerId: Parameter<number | 'me', number | typeof CALLER, undefined> = {
-    defaultValue: undefined,
     schema: Type.Union([Type.Integer({ minimum: 1 }), Type.Literal('me')]),
     description: `${description} \`me\` is the caller.`,
     rule: 'must be an integer of 1 or more, or me',
@@ -92,7 +91,6 @@ export const ownerOrCaller = ownerParameters(
 )
 
 export const id = (description: string): Parameter<number, number, undefined> => ({
-  defaultValue: undefined,
   schema: Type.Integer({ minimum: 1 }),
   description,
   rule: 'must be an integer of 1 or more',
@@ -115,7 +113,6 @@ export const integer = <const Default extends number | undefined>(
 })
 
 export const flag = (description: string): Parameter<boolean, boolean, undefined> => ({
-  defaultValue: undefined,
   schema: Type.Boolean(),
   description,
   rule: 'must be true or false',
@@ -123,7 +120,6 @@ export const flag = (description: string): Parameter<boolean, boolean, undefined
 })
 
 export const text = (description: string): Parameter<string, string, undefined> => ({
-  defaultValue: undefined,
   schema: Type.String({ minLength: 1 }),
   description,
   rule: 'must not be empty',
@@ -134,7 +130,6 @@ export const choice = <const Value extends string>(
   description: string,
   value: Value,
 ): Parameter<Value, Value, undefined> => ({
-  defaultValue: undefined,
   schema: Type.Enum([value], { type: 'string' }),
   description,
   rule: `must be ${value}`,
@@ -155,7 +150,6 @@ export const option = <const Value extends string>(
 
 /** A day of the calendar, as days since 1970-01-01. */
 export const day = (description: string): Parameter<string, number, undefined> => ({
-  defaultValue: undefined,
   schema: Type.String({ format: 'date', examples: ['2026-02-16'] }),
   description,
   rule: 'must be a date (YYYY-MM-DD) of the years 1 to 9998',
@@ -167,7 +161,6 @@ export const day = (description: string): Parameter<string, number, undefined> =
 })
 
 export const zoneParameter: Parameter<string, string, undefined> = {
-  defaultValue: undefined,
   schema: Type.String({ examples: ['Europe/Berlin'] }),
   description: 'The time zone of days and weeks. By default that of the caller in Settings, or UTC.',
   rule: 'must be the name of a time zone as the IANA data has it, such as Europe/Berlin',
@@ -183,7 +176,6 @@ export interface End {
 const moment = {
   schema: Type.String({ examples: ['2026-02-16', '2026-02-16T18:00:00Z'] }),
   rule: 'must be a date (YYYY-MM-DD) or an RFC 3339 date-time',
-  defaultValue: undefined,
 }
 
 /** Where a range of time starts, inclusive; a day stands for its start. */
@@ -206,7 +198,6 @@ export const to: Parameter<string, End, undefined> = {
 
 /** Where the next page of a list starts: empty for the first page, else the `nextCursor` of the page before. */
 export const cursor = (description: string): Parameter<string, Position | 'start', undefined> => ({
-  defaultValue: undefined,
   schema: Type.String(),
   description,
   rule: 'must be empty or a nextCursor of this path with these filters',

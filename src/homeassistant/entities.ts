@@ -105,17 +105,15 @@ export interface Device {
   /** Begins its topics and the `unique_id` of its entities. */
   readonly id: string
   readonly name: string
-  /** The topic that Home Assistant looks for devices below, `homeassistant` by default. */
-  readonly prefix: string
   /** Where people open the service. */
   readonly address: string
   readonly version: string
 }
 
-export function topicsOf({ id, prefix }: Pick<Device, 'id' | 'prefix'>) {
+export function topicsOf({ id }: Pick<Device, 'id'>) {
   return {
-    discovery: `${prefix}/device/${id}/config`,
-    birth: `${prefix}/status`,
+    discovery: `homeassistant/device/${id}/config`,
+    birth: 'homeassistant/status',
     /** Whether this program runs and the service answers it. */
     availability: `lockstep/${id}/availability`,
     /** Whether the records are known up to a time that is recent enough. */

@@ -10,7 +10,7 @@ import { api } from '../contract/index.ts'
 import { READ_METHODS, RESPONSE_TIMEOUT_MS } from '../contract/responses.ts'
 import { matchesEtag } from '../contract/validators.ts'
 import { formatTimestamp } from '../contract/time.ts'
-import { Slots, share } from '../fairness.ts'
+import { inSlot, share } from '../fairness.ts'
 import type { Caller, Handler, Result } from '../resources/handler.ts'
 import { handlers } from '../resources/index.ts'
 import type { Store } from '../store/index.ts'
@@ -122,7 +122,6 @@ async function answer(request: FastifyRequest, reply: FastifyReply, route: Route
   const ifNoneMatch = raw.headers['if-none-match']
   const read = (by: Grant, now: number) => route.handle({ store, grant: by, now, ifNoneMatch }, query, idOf(request))
   const readInSlot = async () => {
-    using _slot = await statisticsSlots.take(grant.accountId)
     // The client has gone meanwhile, or has been told that it took too long.
     if (reply.sent || raw.socket.destroyed) return null
     // The key may have been revoked, and access may have ended.
@@ -131,7 +130,9 @@ async function answer(request: FastifyRequest, reply: FastifyReply, route: Route
     checkScope(endpoint, current, now)
     return await read(current, now)
   }
-  const result = await (endpoint.isLong ? readInSlot() : read(grant, context.now))
+  const result = await (endpoint.isLong
+    ? inSlot(grant.accountId, limits.statistics.max, readInSlot)
+    : read(grant, context.now))
   if (result === null) return
   if (result === undefined) throw notFound(endpoint.resourceName ?? 'Record')
 
@@ -148,8 +149,6 @@ async function answer(request: FastifyRequest, reply: FastifyReply, route: Route
   }
   return answers.ok(reply, data, etag, link)
 }
-
-const statisticsSlots = new Slots<number>(limits.statistics.max)
 
 const idOf = ({ params }: FastifyRequest) => (params as { readonly id?: string }).id
 

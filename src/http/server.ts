@@ -80,14 +80,9 @@ export async function startServer(options: ServiceOptions): Promise<Service> {
   }
 }
 
-interface HealthOptions {
-  readonly answers: Answers
-  /** Rejects if not. */
-  readonly isReady: () => Promise<void>
-}
-
 /** Neither path tells more than what its name asks: whether the process is alive, and whether it can serve requests. */
-const healthPlugin: FastifyPluginCallback<HealthOptions> = (app, { answers, isReady }, done) => {
+const healthPlugin: FastifyPluginCallback<{ answers: Answers; isReady: () => Promise<void> }> = (app, own, done) => {
+  const { answers, isReady } = own
   for (const [path, check] of Object.entries({ '/healthz': async () => {}, '/readyz': isReady })) {
     app.route({
       method: [...READ_METHODS],

@@ -4,14 +4,7 @@ import { DAY_MS, HOUR_MS } from '../contract/time.ts'
  * The days of a time zone. A day is a number, days since 1970-01-01; it lasts from its first instant to the first instant
  * of the next one, also where clocks go back over midnight.
  */
-export interface ZoneClock {
-  /** The day that an instant lies in. */
-  dayOf(at: number): number
-  /** The first instant of a day. A day that the zone skipped starts, and ends, where the next one starts. */
-  startOf(day: number): number
-  /** When the next hour begins: at a full hour of the local time, and where clocks change by part of an hour. */
-  nextHour(at: number): number
-}
+export type ZoneClock = ReturnType<typeof makeClock>
 
 /** The clock of a zone. Clocks are cached, because finding transitions is slow. */
 export function zoneClock(zone: string): ZoneClock {
@@ -55,7 +48,7 @@ const FIRST_BLOCK = Math.floor(Date.parse('1840-01-01T00:00:00Z') / BLOCK_MS)
 /** A day is looked up at an instant that is off by the offset from UTC, which is less than a day. */
 const MARGIN_MS = 2 * DAY_MS
 
-function makeClock(zone: string): ZoneClock {
+function makeClock(zone: string) {
   const blocks = new Map<number, readonly OffsetPeriod[]>()
   let latest: { readonly index: number; readonly periods: readonly OffsetPeriod[] } = { index: NaN, periods: [] }
 
@@ -75,12 +68,14 @@ function makeClock(zone: string): ZoneClock {
   }
 
   return {
-    dayOf(at) {
+    /** The day that an instant lies in. */
+    dayOf(at: number) {
       const periods = periodsAt(at)
       const { offset, latestDayShown } = periods[indexAt(periods, at)] ?? UTC
       return Math.max(latestDayShown, Math.floor((at + offset) / DAY_MS))
     },
-    startOf(day) {
+    /** The first instant of a day. A day that the zone skipped starts, and ends, where the next one starts. */
+    startOf(day: number) {
       const midnight = day * DAY_MS
       const periods = periodsAt(midnight)
       for (const [index, { start, offset }] of periods.entries()) {
@@ -89,7 +84,8 @@ function makeClock(zone: string): ZoneClock {
       }
       return midnight
     },
-    nextHour(at) {
+    /** When the next hour begins: at a full hour of the local time, and where clocks change by part of an hour. */
+    nextHour(at: number) {
       const periods = periodsAt(at)
       const index = indexAt(periods, at)
       const { offset } = periods[index] ?? UTC

@@ -15,7 +15,6 @@ import { needsJinja, renderAll } from '../support/jinja.ts'
 const device = {
   id: 'lockstep',
   name: 'Lockstep',
-  prefix: 'homeassistant',
   address: 'https://history.example',
   version: '1.2.3',
 }

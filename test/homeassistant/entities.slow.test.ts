@@ -12,7 +12,7 @@ import { selfSigned } from '../support/sources/certificate.ts'
 import { until } from '../support/waiting.ts'
 
 const TEXT = 'Evening with Ben'
-const topics = topicsOf({ id: 'lockstep', prefix: 'homeassistant' })
+const topics = topicsOf({ id: 'lockstep' })
 const at = (hours: number) => new Date(Date.now() - hours * 3_600_000).toISOString()
 
 let service: TestService
@@ -84,7 +84,7 @@ test('entities and states are retained without names, and unavailable after a st
 test('--texts gives the device the name of the account, and --id makes a second', needsMosquitto, async () => {
   await using broker = await startMosquitto()
   await using _ = publishing(broker, ['--id', 'second', '--texts'])
-  const second = topicsOf({ id: 'second', prefix: 'homeassistant' })
+  const second = topicsOf({ id: 'second' })
   await until(async () => (await retained(broker)).has(second.state))
   const { device } = JSON.parse((await retained(broker)).get(second.discovery) ?? '')
   assert.deepEqual([device.identifiers, device.name], [['second'], 'Lockstep second ann@home'])
