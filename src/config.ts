@@ -247,14 +247,12 @@ function shownName(value: string): string {
   return value
 }
 
-/** An id or a username. */
 function accountName(value: string): string {
   const isId = isDigits(value) && /^[1-9]/.test(value) && Number.isSafeInteger(Number(value))
   if (isDigits(value) ? !isId : !isName(value.trim())) throw new Error('must be an id of 1 or more, or a username')
   return value
 }
 
-/** A path of a file; empty if none. */
 function filePath(value: string): string {
   if (value !== '' && !isFilePath(value)) throw new Error(`must be ${FILE_PATH}`)
   return value
@@ -335,7 +333,6 @@ function names(value: string): readonly string[] {
   return found
 }
 
-/** An address or a name to listen on. */
 function hostName(value: string): string {
   if (isIP(value) === 0 && (value.startsWith('[') || !isHost(value.toLowerCase()))) {
     throw new Error('must be an address or a name without scheme, port and brackets, such as 0.0.0.0 or ::1')

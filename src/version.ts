@@ -9,7 +9,6 @@ export const { version } = packageJson
 /** How a pull introduces itself to the server that it reads from. */
 export const USER_AGENT = `Lockstep/${version}`
 
-/** The folder of the program. */
 const home = join(import.meta.dirname, '..')
 
 /** How people run the program of a folder: these two have a command on the path, `deploy/lockstep-command`. */

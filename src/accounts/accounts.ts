@@ -28,7 +28,6 @@ export function addAccount(store: Store, account: NewAccount): Promise<AccountFa
   return store.db.transaction().execute(db => addAccountIn(db, account))
 }
 
-/** Adds an account within a transaction. Throws Refusal as addAccount does. */
 export async function addAccountIn(db: Kysely<Tables>, { username, id, tier }: NewAccount): Promise<AccountFacts> {
   const row = accountRow({ id: id ?? (await nextId(db)), username: username.trim(), subscriptionTier: tier })
   const sameId = await db.selectFrom('account').select('id').where('id', '=', row.id).executeTakeFirst()

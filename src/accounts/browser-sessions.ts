@@ -6,7 +6,7 @@ import type { Store } from '../store/index.ts'
 import type { BrowserSessionRow, Tables } from '../store/tables.ts'
 import { type Actor, type EventType, recordEvent } from './events.ts'
 import { forgetBrowsers } from './known-browsers.ts'
-import { suggestTimeZone } from './preferences.ts'
+import { type Preferences, suggestTimeZone } from './preferences.ts'
 import { isCurrent, type Proof } from './proofs.ts'
 import { hashSecret, makeSecret, SECRET_FORM } from './secrets.ts'
 
@@ -15,7 +15,7 @@ export const MAX_SESSION_MS = 7 * 24 * 3_600_000
 const MAX_IDLE_MS = 12 * 3_600_000
 
 /** Somebody who is signed in, with the facts about the account that every page of the dashboard needs. */
-export interface BrowserSession {
+export interface BrowserSession extends Preferences {
   readonly id: number
   readonly accountId: number
   /** When the person last proved who they are. */
@@ -23,13 +23,6 @@ export interface BrowserSession {
   readonly username: string
   readonly tier: string | null
   readonly tierEndsAt: number | null
-  /** Empty if it is not known. */
-  readonly timeZone: string
-  readonly units: string
-  /** In which dates and numbers are written; empty for that of the browser. */
-  readonly language: string
-  /** Repetitions; null for none. */
-  readonly weeklyGoal: number | null
 }
 
 export interface SessionStart {
@@ -92,7 +85,6 @@ interface NewSession extends SessionStart {
   readonly confirmedAt?: number | null
 }
 
-/** As much of a user agent as is stored. */
 const MAX_BROWSER_LENGTH = 300
 
 /** When the person of a new session last proved who they are; null for now. An issuer may have asked long ago, or not say when. */

@@ -45,7 +45,6 @@ export function makeEventCounter(store: Store, onFailure: (error: unknown) => vo
       if (!isName(event.username)) return
       tally.add({ ...event, now: event.now - (event.now % HOUR_MS) })
     },
-    /** Writes what is pending and stops. */
     close: () => tally.close(),
   }
 }

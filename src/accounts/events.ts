@@ -76,7 +76,6 @@ export async function recordEvent(
     .execute()
 }
 
-/** An event of the log, as its owner may see it. */
 export type AccountEvent = Awaited<ReturnType<typeof listEvents>>[number]
 
 /** The events of an account, the newest first. */

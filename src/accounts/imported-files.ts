@@ -30,7 +30,6 @@ export function listFiles({ db }: Pick<Store, 'db'>, accountId: number, file?: n
   )
 }
 
-/** How many sessions of each kind an account has. */
 export async function countSessions({ reads }: Pick<Store, 'reads'>, accountId: number) {
   const count = async (table: 'training_session' | 'lock_session') => {
     const rows = reads.selectFrom(table).where('owner_id', '=', accountId)

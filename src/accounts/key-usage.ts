@@ -30,7 +30,6 @@ export function makeKeyUsage(store: Store, onFailure: (error: unknown) => void) 
       recorded.set(keyId, now)
       tally.add({ keyId, at: now })
     },
-    /** Writes what is pending and stops. */
     close: () => tally.close(),
   }
 }

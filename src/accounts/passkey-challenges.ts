@@ -4,7 +4,6 @@ import { hashSecret } from './secrets.ts'
 
 /** Challenges for passkeys. Browsers keep them sealed, and the store keeps which were used. */
 
-/** What a passkey is asked for. */
 export const passkeyPurposes = ['signin', 'register', 'invitation'] as const
 export type PasskeyPurpose = (typeof passkeyPurposes)[number]
 
@@ -16,18 +15,13 @@ export interface PasskeySite {
 
 export interface PasskeyChallenge extends PasskeySite {
   readonly challenge: string
-  /** The passkey that is to be made; undefined where one is used. */
-  readonly newPasskey?: PasskeyToMake
+  /**
+   * The passkey that is to be made, with the identifier that the device stores for the account; undefined where one is used. Checked and
+   * fixed before a browser makes it, because it stays on the device even if it is refused here.
+   */
+  readonly newPasskey?: { readonly userHandle: string; readonly name: string }
 }
 
-/** Checked and fixed before a browser makes a passkey, because a passkey stays on the device even if it is refused here. */
-interface PasskeyToMake {
-  /** The identifier that the device stores for the account. */
-  readonly userHandle: string
-  readonly name: string
-}
-
-/** How long a challenge can be answered. */
 export const MAX_CHALLENGE_MS = 5 * 60_000
 
 /** Records within a transaction that a challenge is used. Returns false if it was used before. */

@@ -22,7 +22,6 @@ export async function readPreferences(store: Store, accountId: number): Promise<
   return { timeZone: row?.time_zone ?? '', units: row?.units ?? '', language: row?.language ?? '' }
 }
 
-/** Changes some of them. */
 export async function setPreferences(
   store: Store,
   accountId: number,

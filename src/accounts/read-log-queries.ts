@@ -84,14 +84,7 @@ function entryOf(row: NamedRead, ownerId: number) {
   }
 }
 
-interface RangeValues {
-  readonly owner: number
-  readonly from: number
-  readonly beforeAt: number
-  readonly beforeId: number
-  readonly limit: number
-  readonly offset: number
-}
+type RangeValues = Readonly<Record<'owner' | 'from' | 'beforeAt' | 'beforeId' | 'limit' | 'offset', number>>
 
 const readsOfOwner = reads<RangeValues>('log of reads', () => sql``)
 const readsOfReader = reads<RangeValues & { readonly reader: number }>(

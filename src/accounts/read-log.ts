@@ -17,7 +17,6 @@ interface Reader {
 }
 
 interface ReadLogOptions {
-  /** How many days reads are kept. */
   readonly days: number
   readonly onFailure: (error: unknown) => void
   readonly flushIntervalMs?: number
@@ -49,7 +48,6 @@ export function makeReadLog(store: Store, options: ReadLogOptions) {
     record({ accountId, via, keyName }: Reader, ownerId: number, area: Area, kind: ReadType, now: number) {
       tally.add({ owner_id: ownerId, hour: hourOf(now), reader_id: accountId, via, token_name: keyName, area, kind })
     },
-    /** Writes what is pending and stops. */
     close: () => tally.close(),
   }
 }

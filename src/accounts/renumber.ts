@@ -70,5 +70,4 @@ interface Reference {
   readonly column: string
 }
 
-/** What columns that name an account are called. */
 const NAMING = ['account_id', 'owner_id', 'partner_id', 'reader_id']

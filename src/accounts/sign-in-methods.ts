@@ -20,7 +20,6 @@ export interface SignInAddress {
   readonly issuer: string | undefined
 }
 
-/** Whether any account has a sign-in method. */
 export async function hasSignInMethods({ reads }: Pick<Store, 'reads'>): Promise<boolean> {
   const { rows } = await sql`select 1 where exists (select 1 from account where password_hash is not null)
     or exists (select 1 from passkey) or exists (select 1 from linked_identity)`.execute(reads)
@@ -106,7 +105,6 @@ export async function readSignInMethods(db: Kysely<Tables>, accountId: number, {
   return {
     hasPassword: Number(found?.passwords) > 0,
     passkeys: Number(found?.passkeys),
-    /** Whether it is linked with the issuer. */
     isLinked: Number(found?.links) > 0,
   }
 }

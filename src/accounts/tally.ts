@@ -14,7 +14,6 @@ interface TallyTable<Row> {
   /** What is counted, for messages. */
   readonly title: string
   readonly maxRows: number
-  /** How often rows are written. */
   readonly intervalMs: number
   /** Of rows with the same key, the newest is kept. */
   keyOf(row: Row): string

@@ -7,7 +7,7 @@ import { type Area, areas } from '../contract/areas.ts'
 import { DAY_MS, parseDay, formatDate } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
 import { parseUntil } from './instants.ts'
-import { type StoreOptions, withStore } from './opening.ts'
+import { type StoreOptions, withAccount, withStore } from './opening.ts'
 import { databaseOption, jsonOption, withOptions } from './options.ts'
 import { printRows, say } from './print.ts'
 
@@ -18,25 +18,6 @@ export function addAccessCommands(program: Command) {
     .summary('let accounts read the records of others')
     .description('Access: who may read whose records.')
 
-  addAddCommand(access)
-  addRemoveCommand(access)
-  addListCommand(access)
-  addReadsCommand(access)
-}
-
-interface PairFlags extends StoreOptions {
-  readonly owner: string
-  readonly partner: string
-}
-
-interface AddFlags extends PairFlags {
-  readonly area?: readonly Area[]
-  readonly recordsFrom?: number
-  readonly until?: number
-  readonly again?: boolean
-}
-
-function addAddCommand(access: Command) {
   withOptions(
     access.command('add'),
     ...pairOptions(),
@@ -57,18 +38,14 @@ function addAddCommand(access: Command) {
       })
       say('Access is given.')
     })
-}
 
-function addRemoveCommand(access: Command) {
   withOptions(access.command('remove'), ...pairOptions(), databaseOption())
     .description('Ends the access of the partner within a second. Only access add --again gives it again.')
     .action(async (flags: PairFlags) => {
       await withStore(flags, async store => endAccess(store, await findPair(store, flags), Date.now()))
       say('Access is ended.')
     })
-}
 
-function addListCommand(access: Command) {
   withOptions(access.command('list'), databaseOption(), jsonOption())
     .description('Lists all access, ended access included.')
     .action(async (flags: StoreOptions & { json?: boolean }) => {
@@ -79,9 +56,7 @@ function addListCommand(access: Command) {
         flags.json,
       )
     })
-}
 
-function addReadsCommand(access: Command) {
   withOptions(
     access.command('reads'),
     new Option('--owner <id|username>', 'whose records').makeOptionMandatory(),
@@ -90,12 +65,21 @@ function addReadsCommand(access: Command) {
   )
     .description('Lists who read the records of the owner, by the hour, the newest first.')
     .action(async (flags: StoreOptions & { owner: string; json?: boolean }) => {
-      const reads = await withStore(flags, async store => {
-        const { id } = await findAccount(store, flags.owner)
-        return Array.fromAsync(allReads(store, id))
-      })
-      printRows(reads, flags.json)
+      const owner = { ...flags, account: flags.owner }
+      printRows(await withAccount(owner, (store, { id }) => Array.fromAsync(allReads(store, id))), flags.json)
     })
+}
+
+interface PairFlags extends StoreOptions {
+  readonly owner: string
+  readonly partner: string
+}
+
+interface AddFlags extends PairFlags {
+  readonly area?: readonly Area[]
+  readonly recordsFrom?: number
+  readonly until?: number
+  readonly again?: boolean
 }
 
 function pairOptions(): Option[] {

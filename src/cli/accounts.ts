@@ -19,25 +19,6 @@ export function addAccountCommands(program: Command) {
     .summary('add, list, change and remove accounts')
     .description('Accounts: people who own records and may sign in.')
 
-  addAddCommand(account)
-  withOptions(account.command('list'), databaseOption(), jsonOption())
-    .description('Lists all accounts.')
-    .action(async (flags: StoreOptions & { json?: boolean }) => {
-      printRows(await withStore(flags, listAccounts), flags.json)
-    })
-  addSetTierCommand(account)
-  addSetPasswordCommand(account)
-  addInviteCommand(account)
-  addRemoveCommand(account)
-}
-
-export function accountOption(): Option {
-  return new Option('--account <id|username>', 'which account').makeOptionMandatory()
-}
-
-type TierFlag = Tier | 'none'
-
-function addAddCommand(account: Command) {
   withOptions(
     account.command('add'),
     new Option('--username <name>', 'name of the account').makeOptionMandatory(),
@@ -58,9 +39,13 @@ function addAddCommand(account: Command) {
         { create: true },
       )
     })
-}
 
-function addSetTierCommand(account: Command) {
+  withOptions(account.command('list'), databaseOption(), jsonOption())
+    .description('Lists all accounts.')
+    .action(async (flags: StoreOptions & { json?: boolean }) => {
+      printRows(await withStore(flags, listAccounts), flags.json)
+    })
+
   withOptions(
     account.command('set-tier'),
     accountOption(),
@@ -75,9 +60,7 @@ function addSetTierCommand(account: Command) {
       await withAccount(flags, (store, { id }) => setTier(store, id, tierOrNull(flags.tier), flags.until ?? null))
       say('The tier is set.')
     })
-}
 
-function addSetPasswordCommand(account: Command) {
   // Excess arguments are allowed here and refused below: the message of commander would repeat the password.
   withOptions(account.command('set-password').allowExcessArguments(), accountOption(), databaseOption())
     .description(
@@ -95,9 +78,7 @@ function addSetPasswordCommand(account: Command) {
       )
       say('The password is set.')
     })
-}
 
-function addInviteCommand(account: Command) {
   withOptions(account.command('invite'), accountOption(), databaseOption())
     .description(
       `Prints a link with which the account chooses a password or a passkey, once and within 24 hours. It begins with ${settings.publicUrl.env}.`,
@@ -111,9 +92,7 @@ function addInviteCommand(account: Command) {
       )
       sayIfGuessed(config)
     })
-}
 
-function addRemoveCommand(account: Command) {
   withOptions(account.command('remove'), accountOption(), new Option('--yes', 'do not ask'), databaseOption())
     .description(
       'Removes an account with all its records, API keys and access, and erases them from the database file. Its id stays marked as removed.',
@@ -128,6 +107,12 @@ function addRemoveCommand(account: Command) {
       })
     })
 }
+
+export function accountOption(): Option {
+  return new Option('--account <id|username>', 'which account').makeOptionMandatory()
+}
+
+type TierFlag = Tier | 'none'
 
 function tierOrNull(tier: TierFlag): Tier | null {
   return tier === 'none' ? null : tier

@@ -147,7 +147,6 @@ async function backUpToFile(file: string, flags: BackupFlags, { signal }: StopSi
 
 const NOT_ENCRYPTED = 'It is not encrypted: only the owner of the file may read it.'
 
-/** Returns the path of the backup. */
 async function backUpToFolder(folder: string, flags: BackupFlags, { signal }: StopSignals): Promise<string> {
   const path = nameBackup(folder, Date.now(), flags.recipient !== undefined)
   await withStore(flags, async store => {
@@ -225,14 +224,12 @@ async function check(file: string, flags: CheckFlags) {
   print(await checkBackup(file, flags, { parent: tmpdir(), signal }))
 }
 
-interface CheckOptions {
-  /** Where decrypted and restored copies are written. */
-  readonly parent: string
-  readonly signal: AbortSignal
-}
-
-/** Returns what was found to be intact. */
-async function checkBackup(file: string, flags: CheckFlags, { parent, signal }: CheckOptions): Promise<string> {
+/** Returns what was found to be intact. `parent` is where decrypted and restored copies are written. */
+async function checkBackup(
+  file: string,
+  flags: CheckFlags,
+  { parent, signal }: { readonly parent: string; readonly signal: AbortSignal },
+): Promise<string> {
   if (isEncryptedFile(file) && flags.identity === undefined && flags.full !== true) {
     if (!(await checkDigest(file, signal))) {
       throw new Refusal('no-identity', `${file} is encrypted and has no digest next to it: name a file with --identity`)

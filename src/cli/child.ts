@@ -3,20 +3,13 @@ import { writeFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
-/** A command that runs in a process of its own, and dies before this one when memory is short. */
-interface Child {
-  /** Its exit code; null if it was killed. Rejects with SilentChildError if it was ended because it showed no progress. */
-  readonly ended: Promise<number | null>
-  /** Asks it to end, and kills it if that takes too long. */
-  stop(): void
-}
-
 /**
- * Starts a command that reads its order from its standard input, which stays open for as long as this process lives. Whoever lists
+ * Starts a command in a process of its own, which dies before this one when memory is short. It reads its order from its standard input, which stays open for as long as this process lives. Whoever lists
  * processes sees arguments and the environment, so no setting is in them. What the command says goes where this process says it.
- * Each sign of life is a byte on its standard output; without one for `maxSilenceMs` it is ended.
+ * Each sign of life is a byte on its standard output; without one for `maxSilenceMs` it is ended, and `ended` rejects with
+ * SilentChildError. Otherwise that is its exit code; null if it was killed. `stop` asks it to end, and kills it if that takes too long.
  */
-export function startChild(args: readonly string[], order: object, maxSilenceMs: number): Child {
+export function startChild(args: readonly string[], order: object, maxSilenceMs: number) {
   const child = spawn(process.execPath, ['--disable-sigusr1', ...HEAP, PROGRAM, ...args], {
     env: Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('LOCKSTEP_'))),
     stdio: ['pipe', 'pipe', 'inherit'],

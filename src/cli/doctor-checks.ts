@@ -16,7 +16,6 @@ import { errorCode } from './terminal.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** What checks look at. */
 export interface Patient {
   readonly environment: Environment
   /** The settings; defaults in place of invalid ones. */

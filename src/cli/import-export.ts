@@ -109,7 +109,7 @@ async function importFiles(files: readonly string[], flags: ImportFlags) {
       for (const [index, file] of files.entries()) {
         try {
           const kinds = await importFile(store, file, { flags, format, signal })
-          isFirst ||= hasNewAccounts({ kinds })
+          isFirst ||= hasNewAccounts(kinds)
         } catch (error) {
           signal.throwIfAborted()
           if (files.length > index + 1) say(`not read: ${files.slice(index + 1).join(', ')}`)
@@ -128,7 +128,6 @@ interface ImportContext {
   readonly signal: AbortSignal
 }
 
-/** Returns what was stored. */
 async function importFile(store: Store, file: string, { flags, format, signal }: ImportContext) {
   const name = file === STDIN ? 'stdin' : basename(file)
   const size = file === STDIN ? 0 : statSync(file).size
@@ -243,10 +242,8 @@ function sayFound(file: string, { found }: Records, { timeZone = 'UTC' }: Format
   }
 }
 
-/** How many lines are named. */
 const MAX_LINES = 10
 
-/** Adds a pair such as `Reps=Repetitions`. */
 function addColumn(pair: string, before: ReadonlyMap<string, string> = new Map()): ReadonlyMap<string, string> {
   const [, theirs = '', ours = ''] = /^(.+)=(.+)$/.exec(pair) ?? []
   if (ours === '') throw new InvalidArgumentError('It must name both titles, as in Reps=Repetitions.')

@@ -35,7 +35,7 @@ export async function runService(
   let service: Service
   try {
     // The metrics of workers are served by their supervisor.
-    if (metrics !== undefined && !isWorker) listener = await listenForMetrics(() => metrics, config)
+    if (metrics !== undefined && !isWorker) listener = await listenForMetrics(metrics, config)
     service = await listen({ store, config, log, metrics, sample }, ports)
   } catch (error) {
     // An open listener or store would keep the process alive.
@@ -80,7 +80,6 @@ function sayEnd(reason: unknown) {
   writeToStderr(`lockstep: the service ends: ${messageOf(reason)}\n`)
 }
 
-/** How long a process may take to stop. */
 export function maxStopMs({ drainDelay }: Config): number {
   return drainDelay + MAX_CLOSE_MS
 }
@@ -88,20 +87,15 @@ export function maxStopMs({ drainDelay }: Config): number {
 /** Loaded only if there are metrics. */
 export const loadMetrics = () => import('../http/metrics.ts')
 
-/** Serves metrics if there is a port for them. Throws Refusal if it cannot be bound. */
-export async function listenForMetrics(
-  make: () => Pick<Metrics, 'text'> | Promise<Pick<Metrics, 'text'>>,
-  config: Config,
-): Promise<MetricsListener | undefined> {
-  const { metricsHost, metricsPort } = config
-  if (metricsPort === undefined) return undefined
-  const metrics = await make()
+/** Throws Refusal if the port of metrics cannot be bound. */
+export async function listenForMetrics(metrics: Pick<Metrics, 'text'>, config: Config): Promise<MetricsListener> {
   const { serveMetrics } = await loadMetrics()
   try {
     return await serveMetrics(metrics, config)
   } catch (error) {
     const { metricsHost: host, metricsPort: port } = settings
-    throw cannotListen(error, metricsHost, metricsPort, `choose others for metrics with ${host.env} and ${port.env}`)
+    const instead = `choose others for metrics with ${host.env} and ${port.env}`
+    throw cannotListen(error, config.metricsHost, config.metricsPort ?? 0, instead)
   }
 }
 

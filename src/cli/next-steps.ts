@@ -6,12 +6,7 @@ import { ownCommand } from '../version.ts'
 import type { StoreOptions } from './opening.ts'
 import { say } from './print.ts'
 
-interface KindsReport {
-  readonly kinds: readonly { readonly kind: string; readonly added: number }[]
-}
-
-/** Whether an import or a pull has added accounts. */
-export function hasNewAccounts({ kinds }: KindsReport): boolean {
+export function hasNewAccounts(kinds: readonly { readonly kind: string; readonly added: number }[]): boolean {
   return kinds.some(({ kind, added }) => kind === 'account' && added > 0)
 }
 

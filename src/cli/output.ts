@@ -28,7 +28,6 @@ export async function writeOutput(out: string, parent: string, write: (write: Wr
   })
 }
 
-/** Throws Refusal if there is no folder for the file. */
 export function requireFolderOf(file: string) {
   const folder = dirname(resolve(file))
   if (!existsSync(folder)) throw new Refusal('usage', `there is no folder ${folder}`)

@@ -14,7 +14,6 @@ export async function writeToStdout(data: string | Uint8Array): Promise<void> {
   if (!process.stdout.write(shown)) await once(process.stdout, 'drain')
 }
 
-/** Writes everything else to stderr. */
 export function say(text: string) {
   process.stderr.write(`${escapeControls(text)}\n`)
 }

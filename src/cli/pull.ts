@@ -138,7 +138,7 @@ async function pullIntoStore(source: Source, flags: PullFlags, config: PullConfi
   if (flags.every === undefined) {
     const report = await storeRound()
     printReport(report, flags.json)
-    if (flags.json !== true && hasNewAccounts(report))
+    if (flags.json !== true && hasNewAccounts(report.kinds))
       await withStore(flags, store => sayNextSteps(store, flags, report.accountId))
     if (report.setAside.newCount > 0) process.exitCode = ROWS_REJECTED
     return

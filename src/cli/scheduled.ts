@@ -59,14 +59,8 @@ export async function pullScheduled(): Promise<void> {
 
 const STOP_MS = 3000
 
-interface SchedulerOptions {
-  readonly store: Store
-  readonly config: PullConfig
-  readonly report: (problem: unknown) => void
-}
-
 /** Starts a process whenever a connection is due. `look` looks now whether something is; `close` stops the process. */
-export function startScheduler({ store, config, report }: SchedulerOptions) {
+export function startScheduler(store: Store, config: PullConfig, report: (problem: unknown) => void) {
   let child: ReturnType<typeof startChild> | undefined
   let timer: NodeJS.Timeout | undefined
   let isLooking = false

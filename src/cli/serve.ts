@@ -100,7 +100,7 @@ async function serve(flags: ServeFlags) {
       ...(mayMigrate ? {} : { schema: 'current' }),
     })
   const startPulls = (pulled: Store) => {
-    const scheduler = startScheduler({ store: pulled, config, report })
+    const scheduler = startScheduler(pulled, config, report)
     onConnectionChange(() => void scheduler.look())
     return scheduler
   }
@@ -120,7 +120,7 @@ async function serve(flags: ServeFlags) {
   }
   // Before the workers start, because an error later would leave them running.
   try {
-    await listenForMetrics(async () => (await loadMetrics()).makeClusterMetrics(), config)
+    if (config.metricsPort !== undefined) await listenForMetrics((await loadMetrics()).makeClusterMetrics(), config)
   } catch (error) {
     await store.close()
     throw error
@@ -129,7 +129,7 @@ async function serve(flags: ServeFlags) {
   await welcome(store, { ...config, port }, flags)
   await sayIssuerProblem(oidc)
   if (!config.pull) return store.close()
-  const scheduler = startScheduler({ store, config, report })
+  const scheduler = startScheduler(store, config, report)
   onPullDue(() => void scheduler.look())
 }
 

@@ -6,14 +6,12 @@ import { say } from './print.ts'
 
 interface Supervision {
   readonly count: number
-  /** How long a worker may take to stop. */
   readonly maxStopMs: number
   readonly logFailure: (error: unknown) => void
   /** Is sent to each worker, because others could see it in an environment. */
   readonly secret: string
 }
 
-/** Whether this process is a worker of a supervisor. */
 export const isWorker = cluster.isWorker
 
 /**

@@ -40,26 +40,22 @@ export async function bestsOf(sessions: readonly SessionStats[], clock: ZoneCloc
   }
 }
 
-/** The rank of a grade among those of all sessions with its program. */
-export interface GradeRank {
-  /** How many are higher: 0 for the best one. */
-  readonly better: number
-  /** How many others share it. */
-  readonly equals: number
-  readonly of: number
-}
+export type GradeRank = NonNullable<ReturnType<typeof gradeRank>>
 
 /** Fewer grades have no rank. */
 export const MIN_RANKED = 10
 const MAX_BETTER = 3
 export const MAX_EQUALS = 2
 
-/** One of the first three ranks, if it is not that of many; among the sessions that have begun. */
+/**
+ * One of the first three ranks of a grade among those of all sessions with its program that have begun, if it is not that of many: how
+ * many are better, how many others equal it, and of how many.
+ */
 export function gradeRank(
   sessions: readonly SessionStats[],
   { program, grade }: Pick<SessionStats, 'program' | 'grade'>,
   now: number,
-): GradeRank | undefined {
+) {
   if (grade === null) return undefined
   let [better, equals, of] = [0, -1, 0]
   for (const other of sessions) {

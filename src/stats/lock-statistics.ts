@@ -24,66 +24,52 @@ interface StateInterval {
   readonly end: number
 }
 
-/** Of which time sessions are known: from the start of the first one on, up to an instant. */
-interface KnownTime {
-  readonly since: number
-  readonly until: number
-}
-
 /**
  * The statistics of lock sessions by bucket, and in total, for each list of buckets. Not known is the time before `since`, that after
  * `until`, and that of sessions without events. Others have their turns meanwhile.
  */
 export async function lockStatistics<const Lists extends readonly (readonly Bucket[])[]>(
   sessions: readonly LockTimes[],
-  { since, until }: KnownTime,
+  { since, until }: { readonly since: number; readonly until: number },
   lists: Lists,
 ) {
-  const all = lists.map(buckets => new LockFigures(buckets))
+  const all = lists.map(lockFigures)
   for (const states of statesInParts(sessions, until, since)) {
     for (const figures of all) figures.add(states)
     await pause()
   }
   // There is one for each list.
   return all.map(figures => figures.sums(sessions, until)) as {
-    readonly [Index in keyof Lists]: ReturnType<LockFigures['sums']>
+    readonly [Index in keyof Lists]: ReturnType<ReturnType<typeof lockFigures>['sums']>
   }
 }
 
 /** The seconds in each state, by bucket and in total. */
-class LockFigures {
-  readonly #buckets: readonly Bucket[]
-  readonly #periods: Periods
-  readonly #times: StateTimes[]
-  readonly #whole: Time
-  readonly #total = { ...NO_TIME }
-
-  constructor(buckets: readonly Bucket[]) {
-    this.#buckets = buckets
-    this.#periods = boundariesOf(buckets)
-    this.#times = buckets.map(() => ({ ...NO_TIME }))
-    const [start = 0, end = 0] = [this.#periods[0], this.#periods.at(-1)]
-    this.#whole = { start, end }
-  }
-
-  add(states: readonly StateInterval[]) {
-    addTimes(this.#times, states, this.#periods)
-    addTimes([this.#total], states, [this.#whole.start, this.#whole.end])
-  }
-
-  sums(sessions: readonly LockTimes[], now: number) {
-    const count = (instants: readonly number[]) => {
-      const past = instants.filter(at => at <= now)
-      return countByPeriod(past, this.#periods)
-    }
-    const started = count(sessions.map(({ at }) => at))
-    const ended = count(sessions.map(({ endAt }) => endAt ?? Infinity))
-    return {
-      total: statisticsOf(this.#total, sum(started), sum(ended), this.#whole, now),
-      buckets: this.#buckets.map((bucket, index) =>
-        statisticsOf(this.#times[index] ?? NO_TIME, started[index] ?? 0, ended[index] ?? 0, bucket, now),
-      ),
-    }
+function lockFigures(buckets: readonly Bucket[]) {
+  const periods = boundariesOf(buckets)
+  const times = buckets.map(() => ({ ...NO_TIME }))
+  const total = { ...NO_TIME }
+  const whole = { start: periods[0] ?? 0, end: periods.at(-1) ?? 0 }
+  return {
+    add(states: readonly StateInterval[]) {
+      addTimes(times, states, periods)
+      addTimes([total], states, [whole.start, whole.end])
+    },
+    sums(sessions: readonly LockTimes[], now: number) {
+      const count = (instants: readonly number[]) =>
+        countByPeriod(
+          instants.filter(at => at <= now),
+          periods,
+        )
+      const started = count(sessions.map(({ at }) => at))
+      const ended = count(sessions.map(({ endAt }) => endAt ?? Infinity))
+      return {
+        total: statisticsOf(total, sum(started), sum(ended), whole, now),
+        buckets: buckets.map((bucket, index) =>
+          statisticsOf(times[index] ?? NO_TIME, started[index] ?? 0, ended[index] ?? 0, bucket, now),
+        ),
+      }
+    },
   }
 }
 

@@ -33,15 +33,8 @@ export async function withUses(store: Store, templates: readonly StoredTemplate<
   })
 }
 
-interface Use {
-  readonly template: number
-  readonly running: number
-  /** 0 if it is not known, or one is running. */
-  readonly length: number
-  readonly sessions: number
-  readonly completed: number
-  readonly last: number
-}
+/** `length` is 0 if it is not known, or one is running. */
+type Use = Readonly<Record<'template' | 'running' | 'length' | 'sessions' | 'completed' | 'last', number>>
 
 const usesByTemplate = recordQuery<Access, Use>(
   'uses of lock templates',

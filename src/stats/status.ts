@@ -12,20 +12,15 @@ export function hidesTime(rules: LockRules | undefined, isOwner: boolean): boole
   return isOwner && rules?.showsTime === false
 }
 
-/** What is left until the planned end of an active lock. */
-export interface Countdown {
-  readonly plannedEnd: number
-  /** Whether a freeze has stopped it. */
-  readonly isPaused: boolean
-  /** Milliseconds, negative once the planned end has passed; null if a freeze began nobody knows when. */
-  readonly left: number | null
-}
-
-/** The countdown of a lock; undefined if it has no planned end. Zero ends no session: only its record says that it has ended. */
+/**
+ * What is left until the planned end of an active lock; undefined if it has none. Zero ends no session: only its record says that it has
+ * ended. A freeze stops the countdown. `left` are milliseconds, negative once the planned end has passed; null if a freeze began nobody
+ * knows when.
+ */
 export function countdownOf(
   { state, plannedEnd, events }: Pick<RunningLock, 'state' | 'plannedEnd' | 'events'>,
   until: number,
-): Countdown | undefined {
+) {
   if (plannedEnd === null) return undefined
   const newest = events
     .filter(([at]) => at <= until)

@@ -2,114 +2,110 @@ import type { OwnerAccess } from '../accounts/access.ts'
 import type { BucketRange } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
 import { forEachPausing } from '../fairness.ts'
-import { bestsOf, type TrainingBests } from './bests.ts'
+import { bestsOf } from './bests.ts'
 import { bucketsOf } from './buckets.ts'
-import { cacheOf, type OwnerCache } from './history-cache.ts'
+import { cacheOf } from './history-cache.ts'
 import type { Periods } from './periods.ts'
-import { type TrainingStatus, trainingStatusOf } from './status.ts'
+import { trainingStatusOf } from './status.ts'
 import { GradeCounts } from './grades.ts'
 import { streaksOf } from './streaks.ts'
 import { trainingSessions } from './training-queries.ts'
 import { trainingStatistics } from './training-statistics.ts'
-import {
-  type Filters,
-  matching,
-  sessionsBetween,
-  type SessionStats,
-  summarize,
-  type TrainingSummary,
-} from './training.ts'
+import { type Filters, matching, sessionsBetween, type SessionStats, summarize } from './training.ts'
 import { endOfTomorrow, zoneClock } from './zone-clock.ts'
 
-/**
- * All training sessions of an account that a caller may read, because streaks and bests need every one of them; the oldest first. What is
- * computed from them is cached with them. Others have their turns during what takes long.
- */
-export class TrainingHistory {
-  readonly sessions: readonly SessionStats[]
-  readonly #access: OwnerAccess
-  readonly #cache: OwnerCache
+export type TrainingHistory = Awaited<ReturnType<typeof trainingHistory>>
 
-  constructor(access: OwnerAccess, sessions: readonly SessionStats[], cache: OwnerCache) {
-    this.sessions = sessions
-    this.#access = access
-    this.#cache = cache
-  }
+/**
+ * All training sessions of an account that a caller may read, because streaks and bests need every one of them; the oldest first. They are
+ * in memory until they change, and what is computed from them with them. Others have their turns during what takes long. Throws ApiError
+ * if they are too many.
+ */
+export async function trainingHistory(store: Store, { owner, start }: OwnerAccess) {
+  const cache = await cacheOf(store, owner)
+  const all = await cache.get(
+    'training',
+    () => trainingSessions(store, { owner, start: Number.MIN_SAFE_INTEGER }),
+    ({ bytes }) => bytes,
+  )
+  const sessions = sessionsBetween(all.sessions, start)
+  const cached = <Value>(key: string, compute: () => Promise<Value> | Value, bytesOf: (value: Value) => number) =>
+    cache.get(`training from ${start}: ${key}`, compute, bytesOf)
 
   /** The sessions that match, from one instant to before another. */
-  async select(filters: Filters, from = -Infinity, to = Infinity): Promise<Selection> {
-    const within = sessionsBetween(this.sessions, from, to)
+  const select = async (filters: Filters, from = -Infinity, to = Infinity): Promise<Selection> => {
+    const within = sessionsBetween(sessions, from, to)
     const { type, program, passed } = filters
     const name = JSON.stringify([within[0]?.id, within.length, type, program, passed])
     if (type === undefined && program === undefined && passed === undefined) return { name, sessions: within }
-    const sessions: SessionStats[] = []
+    const found: SessionStats[] = []
     await forEachPausing(within, session => {
-      const found = matching(session, filters)
-      if (found !== undefined) sessions.push(found)
+      const match = matching(session, filters)
+      if (match !== undefined) found.push(match)
     })
-    return { name, sessions }
+    return { name, sessions: found }
   }
 
-  /** What pages show of some sessions, in all and by period. */
-  async summary({ name, sessions }: Selection, periods: Periods = []): Promise<TrainingSummary> {
-    const compute = () => summarize(sessions, periods)
-    return this.#cached(`summary ${name} ${periods.join()}`, compute, () => (periods.length + 1) * 2 * FIGURES_BYTES)
-  }
+  return {
+    sessions,
+    select,
+    /** What pages show of some sessions, in all and by period. */
+    summary({ name, sessions: selected }: Selection, periods: Periods = []) {
+      const compute = () => summarize(selected, periods)
+      return cached(`summary ${name} ${periods.join()}`, compute, () => (periods.length + 1) * 2 * FIGURES_BYTES)
+    },
 
-  /** The present state, which depends on the day, not on the time of day. */
-  status(timeZone: string, now: number): Promise<TrainingStatus> {
-    const clock = zoneClock(timeZone)
-    const today = clock.dayOf(now)
-    const compute = () => trainingStatusOf(this.sessions, clock, today)
-    return this.#cached(`status ${timeZone} ${today}`, compute, () => FIGURES_BYTES)
-  }
+    /** The present state, which depends on the day, not on the time of day. */
+    status(timeZone: string, now: number) {
+      const clock = zoneClock(timeZone)
+      const today = clock.dayOf(now)
+      const compute = () => trainingStatusOf(sessions, clock, today)
+      return cached(`status ${timeZone} ${today}`, compute, () => FIGURES_BYTES)
+    },
 
-  /** The highest values up to a day; of equal ones, the latest. */
-  bests(timeZone: string, lastDay: number): Promise<TrainingBests> {
-    const compute = () => bestsOf(this.sessions, zoneClock(timeZone), lastDay)
-    return this.#cached(`bests ${timeZone} ${lastDay}`, compute, () => FIGURES_BYTES)
-  }
+    /** The highest values up to a day; of equal ones, the latest. */
+    bests(timeZone: string, lastDay: number) {
+      const compute = () => bestsOf(sessions, zoneClock(timeZone), lastDay)
+      return cached(`bests ${timeZone} ${lastDay}`, compute, () => FIGURES_BYTES)
+    },
 
-  /** How often each program was run, by its identifier. */
-  programUses(timeZone: string, now: number): Promise<ReadonlyMap<number, Readonly<ProgramUse>>> {
-    const clock = zoneClock(timeZone)
-    const end = endOfTomorrow(clock, clock.dayOf(now))
-    const compute = async () => {
-      const uses = new Map<number, ProgramUse & { readonly grades: GradeCounts }>()
-      await forEachPausing(this.sessions, ({ program, passed, at, grade }) => {
-        const use = uses.getOrInsertComputed(program, () => {
-          return { sessions: 0, passed: 0, last: null, median: null, lastGrades: [], grades: new GradeCounts() }
+    /** How often each program was run, by its identifier. */
+    programUses(timeZone: string, now: number): Promise<ReadonlyMap<number, Readonly<ProgramUse>>> {
+      const clock = zoneClock(timeZone)
+      const end = endOfTomorrow(clock, clock.dayOf(now))
+      const compute = async () => {
+        const uses = new Map<number, ProgramUse & { readonly grades: GradeCounts }>()
+        await forEachPausing(sessions, ({ program, passed, at, grade }) => {
+          const use = uses.getOrInsertComputed(program, () => {
+            return { sessions: 0, passed: 0, last: null, median: null, lastGrades: [], grades: new GradeCounts() }
+          })
+          use.sessions += 1
+          use.passed += passed ? 1 : 0
+          if (grade !== null) use.grades.add(grade)
+          if (at >= end) return
+          use.last = at
+          if (grade !== null) use.lastGrades = [...use.lastGrades.slice(-9), { at, value: grade, isPassed: passed }]
         })
-        use.sessions += 1
-        use.passed += passed ? 1 : 0
-        if (grade !== null) use.grades.add(grade)
-        if (at >= end) return
-        use.last = at
-        if (grade !== null) use.lastGrades = [...use.lastGrades.slice(-9), { at, value: grade, isPassed: passed }]
+        return new Map([...uses].map(([id, { grades, ...use }]) => [id, { ...use, median: grades.percentile(50) }]))
+      }
+      return cached(`programs before ${end}`, compute, ({ size }) => size * FIGURES_BYTES)
+    },
+
+    /** By bucket and in total, with the streaks over all days. */
+    async statistics(filters: Filters, range: BucketRange, timeZone: string, now: number) {
+      const clock = zoneClock(timeZone)
+      const today = clock.dayOf(now)
+      const compute = async () => {
+        const { sessions: selected } = await select(filters)
+        const days = new Set<number>()
+        await forEachPausing(selected, ({ at }) => days.add(clock.dayOf(at)))
+        const sums = await trainingStatistics(selected, bucketsOf(range, clock, now), clock)
+        return { ...sums, streaks: streaksOf([...days], today, clock) }
+      }
+      return cached(`statistics ${JSON.stringify([filters, range, timeZone, today])}`, compute, ({ buckets }) => {
+        return (buckets.length + 1) * STATISTICS_BYTES
       })
-      return new Map([...uses].map(([id, { grades, ...use }]) => [id, { ...use, median: grades.percentile(50) }]))
-    }
-    return this.#cached(`programs before ${end}`, compute, ({ size }) => size * FIGURES_BYTES)
-  }
-
-  /** By bucket and in total, with the streaks over all days. */
-  async statistics(filters: Filters, range: BucketRange, timeZone: string, now: number) {
-    const clock = zoneClock(timeZone)
-    const today = clock.dayOf(now)
-    const compute = async () => {
-      const { sessions } = await this.select(filters)
-      const days = new Set<number>()
-      await forEachPausing(sessions, ({ at }) => days.add(clock.dayOf(at)))
-      const sums = await trainingStatistics(sessions, bucketsOf(range, clock, now), clock)
-      return { ...sums, streaks: streaksOf([...days], today, clock) }
-    }
-    return this.#cached(`statistics ${JSON.stringify([filters, range, timeZone, today])}`, compute, ({ buckets }) => {
-      return (buckets.length + 1) * STATISTICS_BYTES
-    })
-  }
-
-  #cached<Value>(key: string, compute: () => Promise<Value> | Value, bytesOf: (value: Value) => number) {
-    return this.#cache.get(`training from ${this.#access.start}: ${key}`, compute, bytesOf)
+    },
   }
 }
 
@@ -129,18 +125,6 @@ export interface ProgramUse {
   median: number | null
   /** Of the last ten sessions that have a grade, the oldest first. */
   lastGrades: readonly { readonly at: number; readonly value: number; readonly isPassed: boolean }[]
-}
-
-/** The training sessions that a caller may read; in memory until they change. Throws ApiError if they are too many. */
-export async function trainingHistory(store: Store, access: OwnerAccess): Promise<TrainingHistory> {
-  const { owner, start } = access
-  const cache = await cacheOf(store, owner)
-  const all = await cache.get(
-    'training',
-    () => trainingSessions(store, { owner, start: Number.MIN_SAFE_INTEGER }),
-    ({ bytes }) => bytes,
-  )
-  return new TrainingHistory(access, sessionsBetween(all.sessions, start), cache)
 }
 
 /** What some figures take in memory, and those of a bucket. */

@@ -144,20 +144,7 @@ export function matching(session: SessionStats, { type, program, passed }: Filte
   const results = session.types.find(one => one.type === type)
   if (results === undefined) return undefined
   const { segments, reps, distance } = results
-  const { id, at, approximate, isTyped } = session
-  return {
-    id,
-    at,
-    isTyped,
-    passed: session.passed,
-    program: session.program,
-    segments,
-    grade: meanGrade(results),
-    reps,
-    distance,
-    approximate,
-    types: [results],
-  }
+  return { ...session, segments, grade: meanGrade(results), reps, distance, types: [results] }
 }
 
 /** Of sessions in order, those from one instant to before another. */

@@ -43,16 +43,11 @@ export interface ListRange {
   readonly offset: number
 }
 
-interface ListValues extends Access {
-  readonly from: number
-  readonly beforeAt: number
-  readonly beforeId: number
-  readonly after: number
-  readonly limit: number
-  readonly offset: number
-  /** The values of the filters, in the order of their columns. */
-  readonly filters: readonly FilterValue[]
-}
+type ListValues = Access &
+  Readonly<Record<'from' | 'beforeAt' | 'beforeId' | 'after' | 'limit' | 'offset', number>> & {
+    /** The values of the filters, in the order of their columns. */
+    readonly filters: readonly FilterValue[]
+  }
 
 /**
  * The queries of a page of records, built once for each form of a list, and the values of this page. The form is the table,
