@@ -25,8 +25,10 @@ export async function withUses(store: Store, templates: readonly StoredTemplate<
       completed: sum(ended.map(({ completed }) => completed)),
       /** When one began that is running. */
       runningSince: ofAllOwners.find(({ running }) => running > 0)?.last,
-      /** Milliseconds of those that ended, the shortest first, where the record has an end. */
-      lengths: known.flatMap(({ length, sessions }) => Array<number>(sessions).fill(length)),
+      /** Of those that ended, the shortest first, where the record has an end. In milliseconds. */
+      lengths: known.flatMap(({ length, sessions, completed }) =>
+        Array.from({ length: sessions }, (_, index) => ({ length, isCompleted: index < completed })),
+      ),
       /** When a session with it began last; null when there was none. */
       last: ofAllOwners.length === 0 ? null : Math.max(...ofAllOwners.map(({ last }) => last)),
     }

@@ -1,3 +1,4 @@
+import { sum } from '../../src/contract/numbers.ts'
 import { DAY_MS } from '../../src/contract/time.ts'
 import { seeded } from '../../src/demo/random.ts'
 import * as records from './records.ts'
@@ -51,26 +52,50 @@ function* heavyUse(owner: number, now: number, { sessions, locks, years }: Use):
       TrainerSegment: segments,
     })
   }
-  for (let template = 41; template <= 44; template += 1) yield records.lockTemplate(template, owner)
+  const plans = Array.from({ length: locks }, () => random.whole(1, 4))
+  // More time between locks in some months than in others.
+  const slots = plans.map((plan, index) => plan * (1.6 + 0.5 * Math.sin(index / 25)))
+  const hours = (years * 365 * 24) / sum(slots)
+  const names = ['Short lock', 'Night lock', 'Day lock', 'Long lock']
+  for (const [index, name] of names.entries())
+    yield records.lockTemplate(41 + index, owner, {
+      name,
+      duration: Math.floor(hours * (index + 1)) * 3600,
+      breakMaximum: 3600,
+    })
   let eventId = 0
-  for (let id = 1; id <= locks; id += 1) {
-    const start = now - ((locks + 1 - id) * years * 365 * DAY_MS) / locks
-    const hours = [0, 6, 6.5, 12, 12.5, 18, 18.5, 24]
-    const events = hours.map((hour, index) => {
+  let start = now - years * 365 * DAY_MS
+  for (const [index, plan] of plans.entries()) {
+    const duration = Math.floor(hours * plan) * 3600
+    const isCompleted = random.chance(0.85)
+    const part = isCompleted ? 1 + Math.max(0, random.between(-0.2, 0.07)) : random.between(0.3, 0.9)
+    const end = start + duration * part * 1000
+    const breaks = Array.from(
+      { length: random.whole(plan - 1, plan + 1) },
+      (_, order, step = (end - start) / (plan + 2)) => {
+        const from = start + (order + random.between(0.6, 1)) * step
+        return [from, from + random.between(0.1, 0.25) * step] as const
+      },
+    )
+    const kinds = ['start', ...breaks.flatMap(() => ['break', 'locked']), 'unlocked']
+    const events = [start, ...breaks.flat(), end].map((at, order) => {
       eventId += 1
-      const kind =
-        index === 0 ? 'start' : index === hours.length - 1 ? 'unlocked' : index % 2 === 1 ? 'break' : 'locked'
-      return records.lockSegment(eventId, kind, text(start + hour * 3_600_000), kind === 'start' || kind === 'locked')
+      const kind = kinds[order] ?? ''
+      return records.lockSegment(eventId, kind, text(at), kind === 'start' || kind === 'locked')
     })
     yield records.lockSession(
-      id,
+      index + 1,
       owner,
       {
+        name: names[plan - 1],
         startDate: text(start),
-        endDate: text(start + 24 * 3_600_000),
+        endDate: text(end),
+        duration,
+        lockState: isCompleted ? 'completed' : 'abandoned',
         LockSegment: events,
       },
-      { templateId: 41 + (id % 4) },
+      { templateId: 40 + plan },
     )
+    start += (slots[index] ?? 0) * hours * 3_600_000
   }
 }

@@ -348,7 +348,7 @@ export function barPicture(viewer: Viewer, bars: Bars): PartPicture {
   return {
     columns: [...series.map(column), ...usualColumn(bars, measured, usual)],
     summary,
-    strip: isEmpty ? nothing : strip(drawingOf(space, { ...bars, series: series.slice(0, 1) }, usual)),
+    strip: isEmpty ? nothing : stripOf(space, { ...bars, series: series.slice(0, 1), isShare: false }, usual),
     card: figures =>
       picture({
         id,
@@ -364,6 +364,10 @@ export function barPicture(viewer: Viewer, bars: Bars): PartPicture {
         figures,
       }),
   }
+}
+
+function stripOf(space: Plane, bars: Bars, usual: readonly (Usual | undefined)[]): Html {
+  return strip(html`${drawingOf(space, bars, usual)}${barTexts(space, bars, usual)}`)
 }
 
 function planeOf(viewer: Viewer, bars: Bars, usual: readonly (Usual | undefined)[]): Plane {
@@ -408,7 +412,7 @@ function drawingOf(space: Plane, { time: { parts }, series, goal }: Bars, usual:
 
 const BAR_INSET = 0.12
 /** In per cent of the picture. */
-const MAX_BAR_WIDTH = 12
+const MAX_BAR_WIDTH = 8
 
 /** Of a few shares, their values above bars, where there is room; else that of the highest, above what is usual, too. */
 function barTexts(

@@ -21,9 +21,9 @@ import { isTimeHidden } from '../../text/hidden-time.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
 import { label } from '../../text/labels.ts'
 import { recordName } from '../../text/names.ts'
-import { countText, dateTime, durationText, NONE, numberText } from '../../text/text.ts'
+import { countText, dateTime, durationText, minutesText, NONE, numberText } from '../../text/text.ts'
 import { type Ending, endingsOf } from './endings.ts'
-import { knownEnd, practiceMark, readLock, stateMark, stateName } from './states.ts'
+import { knownEnd, lockText, practiceMark, readLock, stateMark, stateName } from './states.ts'
 
 /** The list of lock sessions: the time that it shows, its table, and the same as a file. */
 
@@ -117,16 +117,7 @@ export async function lockRows(
   const rows = paged.rows
     .map(session => lockRow(session, documents.get(session.id), endings.get(session.id)))
     .map(row => (isLongest(row) ? { ...row, longestOf: period === undefined ? 'all' : theseText(period) } : row))
-  const late = rows.map(lateOf).filter(by => by > 0)
-  const isCommon = late.length > 3 && late.length * 2 > rows.length
-  const [least, most] = [Math.min(...late), Math.max(...late)].map(by => durationText(by / 1000))
-  const shown = isCommon
-    ? rows.map(row => (lateOf(row) > 0 && row.ending ? { ...row, ending: { ...row.ending, late: 0 } } : row))
-    : rows
-  return html`
-    ${isCommon ? html`<p class="muted">${late.length === rows.length ? 'Each' : `${numberText(late.length)} of these ${numberText(rows.length)}`} ended ${least === most ? least : `${least} to ${most}`} later than planned.</p>` : nothing}
-    ${lockTable('Locks', visit, shown)}${tableFoot(path, query, paged)}
-  `
+  return html`${lockTable('Locks', visit, rows)}${tableFoot(path, query, paged)}`
 }
 
 /** A table of locks, with a bar for how long each was. */
@@ -150,7 +141,7 @@ export function lockTable(
 }
 
 /** How long a lock was, or has been; undefined if that is not known. */
-function lengthOf({ at, endAt }: LockRow, until: number): number | undefined {
+export function lengthOf({ at, endAt }: Pick<LockStats, 'at' | 'endAt'>, until: number): number | undefined {
   const end = endAt === null ? until : knownEnd({ at, endAt })
   return end === null || end < at ? undefined : end - at
 }
@@ -203,6 +194,7 @@ export function lockColumns(
     {
       title: stateName('locked', viewer),
       line: 'first',
+      unit: ({ intervals }) => (intervals.length === 0 ? '' : lockText('\u00a0locked', viewer)),
       cell(row) {
         const { intervals, locked } = row
         const lasted = lengthOf(row, until)
@@ -239,7 +231,7 @@ function marksOf(viewer: Viewer, row: LockRow): Part {
   const late = lateOf(row)
   const differences = [
     ...(lateBreaks === 0 || viewer.discreet ? [] : [`${countText(lateBreaks, 'break')} too long`]),
-    ...(late === 0 ? [] : [`${durationText(Math.abs(late) / 1000)} ${late > 0 ? 'late' : 'early'}`]),
+    ...(late === 0 ? [] : [`${minutesText(Math.abs(late))} ${late > 0 ? 'late' : 'early'}`]),
   ]
   return html`${isUsual ? nothing : html` ${stateMark(viewer, state, isActive)}`}${practiceMark(rules)}${isTyped ? TYPED : nothing}${longestOf === undefined ? nothing : html` <span class="state on">Longest of ${longestOf}</span>`}${differences.map(text => html` <span class="state warn">${text}</span>`)}`
 }

@@ -2,13 +2,15 @@ import { notFound } from '../../../contract/errors.ts'
 import type { LockTemplate } from '../../../contract/lock-templates.ts'
 import { readKnownTime, countedUntil } from '../../../stats/known-time.ts'
 import { lockHistory } from '../../../stats/lock-history.ts'
-import { lockRecords, someLocks } from '../../../stats/lock-queries.ts'
+import { lockRecords, type LockStats, someLocks } from '../../../stats/lock-queries.ts'
 import { lockTemplates, type TemplateUse, withUses } from '../../../stats/lock-template-queries.ts'
+import { beyondUsual, type Usual } from '../../../stats/usual.ts'
 import { scaleLinear } from 'd3-scale'
-import { boxes, dots, markText, type Range, round, stretched } from '../../charts/plane.ts'
+import { boxes, dots, levels, markText, plane, type Range, round, stretched } from '../../charts/plane.ts'
+import { sum } from '../../../contract/numbers.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../contract/time.ts'
-import { legendOf } from '../../charts/picture.ts'
-import { html, type Html, nothing } from '../../html.ts'
+import { figuresTable, legendOf, picture } from '../../charts/picture.ts'
+import { html, type Html, nothing, type Part } from '../../html.ts'
 import { label } from '../../text/labels.ts'
 import { personName, personOf, recordName } from '../../text/names.ts'
 import { type DashboardPage, view, type Viewer, type Visit } from '../../page.ts'
@@ -28,10 +30,10 @@ import {
   rowsOfPage,
   tableFoot,
 } from '../../layout/components.ts'
-import { dateText, durationText, NONE, numberText } from '../../text/text.ts'
+import { dateText, dateTimeText, durationText, NONE, numberText } from '../../text/text.ts'
 import { stateName } from './states.ts'
-import { lockRow, lockTable } from './list.ts'
-import { strip } from '../parts.ts'
+import { lengthOf, lockRow, lockTable } from './list.ts'
+import { comparedWith, strip } from '../parts.ts'
 import { endingOf } from './endings.ts'
 
 const OF_TEMPLATES = { section: 'lockTemplates', area: 'lkbx' } as const
@@ -55,6 +57,7 @@ async function showTemplates(visit: Visit) {
   const axis = axisOf([0, ...templates.flatMap(one => lengthsOf(one, until))])
   return view({
     title: 'Lock templates',
+    lead: isSorted ? newsOf(viewer, templates) : undefined,
     body:
       total === 0
         ? noRecords(
@@ -65,7 +68,7 @@ async function showTemplates(visit: Visit) {
         : html`
             <section class="card" id="sessions">
               ${table('Lock templates', lockTemplateColumns(viewer, until, isSorted, axis), templates)}
-              ${lengthsLegend(templates)}
+              ${lengthsLegend(templates, viewer)}
               ${tableFoot(path, query, paged(templates, total, rows))}
             </section>
           `,
@@ -79,9 +82,9 @@ export function lockTemplateColumns(
   axis?: Axis,
 ): TableColumn<TemplateUse>[] {
   const strips: TableColumn<TemplateUse> | undefined = axis && {
-    title: html`<span class="hidden">Lasted</span>${lengthAxis(axis)}`,
+    title: html`Lasted, in ${axis.units}${lengthAxis(axis)}`,
     line: 'second',
-    cell: use => html`<div class="lengths">${lengthMarks(use, axis, until, 300)}</div>`,
+    cell: use => html`<div class="lengths">${lengthMarks(use, axis, until)}</div>`,
   }
   return [
     {
@@ -118,10 +121,15 @@ function completedText({ sessions, completed }: TemplateUse): string {
   return sessions === 0 ? '' : `${numberText(completed)} of ${numberText(sessions)}`
 }
 
-/** The lower of two in the middle; `8 d 6 h so far` where only a running lock is known. */
+/** The lower of two in the middle. */
+function medianOf<Item>(sorted: readonly Item[]): Item | undefined {
+  return sorted[Math.floor((sorted.length - 1) / 2)]
+}
+
+/** `8 d 6 h so far` where only a running lock is known. */
 function medianText({ lengths, runningSince = Infinity }: TemplateUse, until: number): string {
-  const median = lengths[Math.floor((lengths.length - 1) / 2)]
-  if (median !== undefined) return durationText(median / 1000)
+  const median = medianOf(lengths)
+  if (median !== undefined) return durationText(median.length / 1000)
   return runningSince > until ? NONE : `${durationText((until - runningSince) / 1000)} so far`
 }
 
@@ -132,77 +140,110 @@ function plannedOf({ isRandomDuration, minDuration, maxDuration, duration }: Loc
 
 /** All that a picture of a template shows. */
 function lengthsOf({ record, lengths, runningSince = Infinity }: TemplateUse, until: number): number[] {
-  return [...plannedOf(record), ...lengths, ...(runningSince > until ? [] : [until - runningSince])]
+  return [
+    ...plannedOf(record),
+    ...lengths.map(one => one.length),
+    ...(runningSince > until ? [] : [until - runningSince]),
+  ]
 }
 
 type Axis = ReturnType<typeof axisOf>
 
 /** Some lengths, and room for a mark beside the least and the most. */
 function axisOf(lengths: readonly number[]) {
+  const { unit, units } = unitOf(lengths)
   const [least, most] = [Math.min(...lengths), Math.max(...lengths)]
-  const [unit, name] = LENGTHS.find(([length]) => most > 2 * length) ?? ([MINUTE_MS, 'min'] as const)
   const scale = scaleLinear([Math.max(0, Math.floor(least / unit) - 0.5), most / unit + 0.5], [2, 98])
   const [first = 0, last = 0] = scale.domain()
   const values = scale.ticks(Math.min(6, last - first))
   return {
+    units,
     x: (length: number) => scale(length / unit),
-    ticks: values.map(value => {
-      return { at: scale(value), name: `${numberText(value)}${value === values.at(-1) ? `\u00a0${name}` : ''}` }
-    }),
+    ticks: values.map(value => ({ at: scale(value), name: numberText(value) })),
   }
 }
 
-const LENGTHS = [
-  [DAY_MS, 'd'],
-  [HOUR_MS, 'h'],
-] as const
+/** In what lengths are read. */
+function unitOf(lengths: readonly number[]) {
+  const most = Math.max(...lengths)
+  return UNITS.find(({ unit }) => most > 2 * unit) ?? { unit: MINUTE_MS, short: 'min', units: 'minutes' }
+}
+
+const UNITS = [
+  { unit: DAY_MS, short: 'd', units: 'days' },
+  { unit: HOUR_MS, short: 'h', units: 'hours' },
+]
 
 function lengthAxis({ ticks }: Axis): Html {
   const names = ticks.map(({ at, name }) => markText(at, 120, name, ' quiet'))
   return html`<div class="lengths">${strip(html`${names}`, 14)}</div>`
 }
 
-/** What is planned, and a dot for each lock, one above the other where they lasted as long; lines of the axis, also beyond it. */
-function lengthMarks(use: TemplateUse, { x, ticks }: Axis, until: number, beyond = 0): Html {
+/** What is planned, and a dot for each lock, beside each other where they lasted as long; lines of the axis, also beyond it. */
+function lengthMarks(use: TemplateUse, { x, ticks }: Axis, until: number): Html {
   const [least, most] = plannedOf(use.record)
-  const stacks: number[][] = []
-  for (const at of use.lengths.map(x)) {
-    const stack = stacks.at(-1)
-    if (stack?.[0] !== undefined && at - stack[0] < DOT_WIDTH) stack.push(at)
-    else stacks.push([at])
+  const stacks: (typeof use.lengths)[] = []
+  for (const one of use.lengths) {
+    const last = stacks.at(-1)
+    if (last?.[0] !== undefined && x(one.length) - x(last[0].length) < DOT_WIDTH) stacks.splice(-1, 1, [...last, one])
+    else stacks.push([one])
   }
   const points = stacks.flatMap(stack => {
-    const shown = stack.slice(0, MAX_DOTS)
-    const step = Math.min(22, 76 / (shown.length - 1))
-    return shown.map((at, index) => ({ at, value: 50 + (index - (shown.length - 1) / 2) * step }))
+    const columns = Math.min(MAX_COLUMNS, Math.ceil(stack.length / MAX_HIGH))
+    const high = Math.ceil(stack.length / columns)
+    const step = Math.min(DOT_HEIGHT, 80 / high)
+    const middle = sum(stack.map(({ length }) => x(length))) / stack.length
+    return stack.map(({ length, isCompleted }, index) => ({
+      at: columns === 1 ? x(length) : middle + (Math.floor(index / high) - (columns - 1) / 2) * DOT_WIDTH,
+      value: 50 + ((index % high) - (Math.min(high, stack.length) - 1) / 2) * step,
+      isCompleted,
+    }))
   })
-  const counts = stacks.filter(({ length }) => length > MAX_APART)
-  const running = lengthsOf({ ...use, lengths: [] }, until).slice(2)
   const place = { x: (at: number) => at, y: (value: number) => value }
-  const grid = ticks.map(({ at }) => `M${round(at * 10)} ${-beyond}V${1000 + beyond}`).join('')
+  const [completed, others] = [true, false].map(wanted => points.filter(({ isCompleted }) => isCompleted === wanted))
+  const running = lengthsOf({ ...use, lengths: [] }, until)
+    .slice(2)
+    .map(x)
+  const grid = ticks.map(({ at }) => `M${round(at * 10)} -300V1300`).join('')
   return strip(
-    html`${stretched(html`<path class="grid" d="${grid}"/>`)}${boxes('usual', [{ x: [x(least) - 0.5, x(most) + 0.5], y: [0, 100] }])}${dots('filled', place, points)}${dots(
-      'hollow',
+    html`${stretched(html`<path class="grid" d="${grid}"/>`)}${boxes('usual', [{ x: [x(least) - 0.5, x(most) + 0.5], y: [0, 100] }])}${dots('filled', place, completed ?? [])}${dots('hollow', place, others ?? [])}${dots(
+      'so-far',
       place,
-      running.map(length => ({ at: x(length), value: 50 })),
-    )}${counts.map(stack => markText((stack.at(-1) ?? 0) + 2, 50, numberText(stack.length), ' at-end'))}`,
-    36,
+      running.map(at => ({ at, value: 50 })),
+    )}${running.map(at => markText(at + 2, 50, 'so far', ' quiet at-end'))}`,
+    44,
   )
 }
 
-/** In per cent of a picture. */
-const DOT_WIDTH = 2.4
-const MAX_DOTS = 9
-/** More in a stack cover each other, so their count stands beside them. */
-const MAX_APART = 4
+/** Of a dot and the space around it, in per cent of a picture. */
+const DOT_WIDTH = 2.6
+const DOT_HEIGHT = 18
+const MAX_HIGH = 5
+const MAX_COLUMNS = 3
+/** More locks are too many for a dot each. */
+const MAX_DRAWN = 60
 
-function lengthsLegend(templates: readonly TemplateUse[]): Html {
-  const isRunning = templates.some(({ runningSince }) => runningSince !== undefined)
+function lengthsLegend(templates: readonly TemplateUse[], viewer: Viewer): Html {
+  const hasOthers = templates.some(({ lengths }) => lengths.some(({ isCompleted }) => !isCompleted))
   return legendOf([
-    ['filled', 'A lock'],
-    ...(isRunning ? ([['hollow', 'Running, so far']] as const) : []),
+    ['filled', `A lock, ${stateName('completed', viewer).toLowerCase()}`],
+    ...(hasOthers ? ([['hollow', 'Not completed']] as const) : []),
     ['usual', 'Planned'],
   ])
+}
+
+/** `Five day lock: 8 of 12 completed; 24 of 24 with other templates`: of those with some locks, which was completed least. */
+function newsOf(viewer: Viewer, templates: readonly TemplateUse[]): Html | undefined {
+  const used = templates.filter(({ record, sessions }) => sessions > 0 && !record.isTestLock)
+  const [least, ...others] = used.toSorted((a, b) => a.completed / a.sessions - b.completed / b.sessions)
+  if (least === undefined || others.length === 0) return undefined
+  const [rest, all] = [sum(others.map(one => one.completed)), sum(others.map(one => one.sessions))]
+  const name = html`<a href="/lock-templates/${least.record.id}">${recordName(viewer, 'lockTemplate', least.record)}</a>`
+  const text =
+    least.completed === least.sessions
+      ? html`All ${numberText(least.sessions + all)} locks were completed`
+      : html`${name}: ${completedText(least)} completed; ${numberText(rest)} of ${numberText(all)} with other templates`
+  return html`<span class="news">${text}</span>`
 }
 
 async function showTemplate(visit: Visit) {
@@ -219,6 +260,8 @@ async function showTemplate(visit: Visit) {
   const shown = paginate(entries, query)
   const ids = shown.rows.map(entry => entry.id)
   const records = await lockRecords(store, access, ids)
+  const latest = entries.slice(0, MAX_DRAWN).map(entry => entry.id)
+  const locks = (await someLocks(store, access, latest, until)).toSorted((a, b) => a.at - b.at)
   const rows = (await someLocks(store, access, ids, until)).map(session => {
     const row = lockRow(session, records.get(session.id))
     return { ...row, ending: row.record && endingOf(session, row.record, record) }
@@ -238,7 +281,7 @@ async function showTemplate(visit: Visit) {
       apiPath: `/api/v1/lkbx/templates/${record.id}`,
       json: document,
       summary: () => html`
-        ${use === undefined || use.last === null ? nothing : html`${useStats(viewer, use, until)}${lengthsCard(use, until)}`}
+        ${use === undefined || use.last === null ? nothing : html`${useStats(viewer, use, until)}${lengthsPicture(viewer, record, locks, until)}`}
         ${card('Rules', html`${facts(shownRules(viewer, record))}${viewer.discreet ? html`<p class="muted">The other rules are not shown while names are hidden.</p>` : nothing}`, { id: 'rules' })}
         ${card('Locks with this template', rows.length === 0 ? html`<p class="muted">No lock has started from this template.</p>` : html`${lockTable('Locks with this template', visit, rows, false)}${tableFoot(path, query, shown)}`, { id: 'sessions' })}
       `,
@@ -246,25 +289,89 @@ async function showTemplate(visit: Visit) {
   })
 }
 
-/** The lengths of the locks, on what is planned. */
-function lengthsCard(use: TemplateUse, until: number): Html {
-  const axis = axisOf(lengthsOf(use, until))
-  return card(
-    'How long they lasted',
-    html`<figure class="lengths">${lengthMarks(use, axis, until)}</figure>${lengthAxis(axis)}${lengthsLegend([use])}`,
+/** How long the last locks lasted, on what is planned: a dot for each. */
+function lengthsPicture(viewer: Viewer, template: LockTemplate, locks: readonly LockStats[], until: number): Html {
+  const known = locks.flatMap(lock => {
+    const length = lock.at > until ? undefined : lengthOf(lock, until)
+    return length === undefined ? [] : [{ ...lock, length }]
+  })
+  const [first, last] = [known[0], known.at(-1)]
+  if (first === undefined || last === undefined) return nothing
+  const [low, high] = plannedOf(template)
+  const lengths = [high, ...known.map(({ length }) => length)]
+  const { unit, short } = unitOf(lengths)
+  const margin = Math.max(DAY_MS, (last.at - first.at) / 25)
+  const { x, y, axes } = plane({
+    time: [first.at - margin, last.at + margin],
+    values: [0, Math.max(...lengths) / unit],
+    isNice: true,
+    timeZone: viewer.timeZone,
+    text: value => `${numberText(value)}\u00a0${short}`,
+  })
+  const space = { x, y: (length: number) => y(length / unit) }
+  const ended = known.filter(({ isActive }) => !isActive)
+  const median = medianOf(ended.map(({ length }) => length).toSorted((a, b) => a - b))
+  const pointsOf = (some: typeof known) => some.map(({ at, length }) => ({ at, value: length }))
+  const [completed, others] = [true, false].map(wanted =>
+    pointsOf(ended.filter(({ state }) => (state === 'completed') === wanted)),
   )
+  const running = pointsOf(known.filter(({ isActive }) => isActive))
+  return picture({
+    id: 'lengths',
+    title: 'How long they lasted',
+    isWide: true,
+    summary: plannedText(
+      { low, high },
+      ended.map(({ length }) => length),
+    ),
+    drawing: html`${axes}${boxes('usual', [{ x: [0, 100], y: [space.y(high) - 1.5, space.y(low) + 1.5] }])}${
+      median === undefined
+        ? nothing
+        : html`${levels('ahead', [{ x: [0, 100], y: space.y(median) }])}${markText(100, space.y(median), `Median ${durationText(median / 1000)}`, ' end')}`
+    }${dots('filled', space, completed ?? [])}${dots('hollow', space, others ?? [])}${dots('so-far', space, running)}${running.map(({ at, value }) => markText(x(at), space.y(value), 'so far', ' quiet end'))}`,
+    empty: '',
+    legend: [
+      ['filled', stateName('completed', viewer)],
+      ...(others?.length === 0 ? [] : ([['hollow', 'Not completed']] as const)),
+      ['usual', 'Planned'],
+    ],
+    figures: figuresTable({
+      title: 'Figures by lock',
+      columns: [
+        { title: 'Started', cell: ({ id, at }) => html`<a href="/locks/${id}">${dateTimeText(viewer, at)}</a>` },
+        { title: 'Lasted', cell: one => `${durationText(one.length / 1000)}${one.isActive ? ' so far' : ''}` },
+        { title: label('lockState'), cell: ({ state }) => stateName(state, viewer) },
+      ],
+      rows: known,
+      placeOf: ({ at }) => [x(at), x(at)],
+    }),
+  })
+}
+
+/** `8 of 12 as long as planned, 3 shorter, 1 longer` */
+function plannedText(planned: Usual, lengths: readonly number[]): Part {
+  const countOf = (sign: number) => lengths.filter(one => Math.sign(beyondUsual(one, planned)) === sign).length
+  const [shorter, longer] = [countOf(-1), countOf(1)]
+  return lengths.length === 0
+    ? undefined
+    : html`<b>${numberText(countOf(0))} of ${numberText(lengths.length)}</b> as long as planned${shorter > 0 && `, ${numberText(shorter)} shorter`}${longer > 0 && `, ${numberText(longer)} longer`}`
 }
 
 function useStats(viewer: Viewer, use: TemplateUse, until: number): Html {
-  const { lengths, last } = use
-  const [least, most] = [lengths[0], lengths.at(-1)].map(length => durationText((length ?? 0) / 1000))
+  const { record, lengths, last } = use
+  const [low, high] = plannedOf(record)
+  const median = medianOf(lengths)?.length
+  const beyond = beyondUsual(median ?? 0, { low, high })
+  const [least, most] = [lengths[0], lengths.at(-1)].map(one => durationText((one?.length ?? 0) / 1000))
+  const words = { text: (by: number) => durationText(by / 1000) }
   return stats(
     mainStat(
       'Median length',
       medianText(use, until),
-      use.sessions === 0 ? undefined : `${completedText(use)} completed`,
+      median !== undefined && (beyond === 0 ? '◆\u00a0as planned' : comparedWith('what was planned', beyond, words)),
     ),
-    least === most ? nothing : stat('Lasted', `${least} to ${most}`),
+    use.sessions === 0 ? nothing : stat(stateName('completed', viewer), completedText(use)),
+    least === most ? nothing : stat('Lasted', `${least} to ${most}`, `planned: ${lengthText(record)}`),
     stat('Last used', dateText(viewer, last ?? 0)),
   )
 }

@@ -4,7 +4,7 @@ import { gradeRank } from '../../../stats/bests.ts'
 import type { LockStats } from '../../../stats/lock-queries.ts'
 import type { LockStatistics } from '../../../stats/lock-statistics.ts'
 import { type SessionStats, sessionsBetween } from '../../../stats/training.ts'
-import { usualOfProgram } from '../../../stats/usual.ts'
+import { type Usual, usualOfProgram } from '../../../stats/usual.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
 import { type Box, boxes, levels, markText, patterns } from '../../charts/plane.ts'
 import { card, resultMark, dotted, stat } from '../../layout/components.ts'
@@ -98,11 +98,21 @@ export function thisWeek(reader: Reader, sessions: readonly SessionStats[], goal
     html`<a href="/training?from=${formatDate(monday)}&to=${formatDate(monday + 6)}">This week</a>`,
     html`
       <p class="big">${repsFigure(reps, scope)} <small>repetitions</small></p>
-      ${usual && html`<p class="muted">usually ${rangeText(usual)} by now</p>`}
-      <p class="muted">${figure(`sessions ${scope}`, count, countText(count, 'session'))}</p>
+      ${usual === undefined && goal === null ? nothing : amount(reps, usual, goal)}
+      <p class="muted">${dotted(usual === undefined ? nothing : `usually ${rangeText(usual)} by now`, figure(`sessions ${scope}`, count, countText(count, 'session')))}</p>
       ${goal !== null && html`<p class="muted">Weekly goal: ${numberText(reps)} of ${countText(goal, 'repetition')} (${partText(reps, goal)})</p>`}
       ${strip(weekDays(viewer, sessions, monday), 112)}
     `,
+  )
+}
+
+/** How much it is so far as a bar, on what is usual by now, with a tick at the goal. */
+function amount(value: number, usual: Usual | undefined, goal: number | null): Html {
+  const part = 100 / Math.max(value, usual?.high ?? 0, goal ?? 0, 1)
+  const tick = (goal ?? 0) * part
+  return strip(
+    html`${usual === undefined ? nothing : boxes('usual', [{ x: [usual.low * part, usual.high * part], y: [0, 100] }])}${boxes('solid', [{ x: [0, value * part], y: [25, 75] }])}${goal === null ? nothing : boxes('tick', [{ x: [tick - 0.4, tick + 0.4], y: [-20, 120] }])}`,
+    16,
   )
 }
 
@@ -113,11 +123,13 @@ function weekDays({ timeZone }: Viewer, sessions: readonly SessionStats[], monda
     const ofDay = sessionsBetween(sessions, startOf(monday + day), startOf(monday + day + 1))
     return sum(ofDay.map(one => one.reps))
   })
-  const bars = reps.map((value, day): Box => ({
-    x: [(day + 0.15) * DAY_WIDTH, (day + 0.85) * DAY_WIDTH],
-    y: [85 - (value * 85) / Math.max(...reps, 1), 85],
+  const bars = reps.map((value, day) => ({
+    value,
+    x: [(day + 0.15) * DAY_WIDTH, (day + 0.85) * DAY_WIDTH] as const,
+    y: [85 - (value * 70) / Math.max(...reps, 1), 85] as const,
   }))
-  return html`${levels('grid', [{ x: [0, 100], y: 85 }])}${boxes('solid', bars)}${WEEKDAYS.map((name, day) => markText((day + 0.5) * DAY_WIDTH, 102, name, ' quiet'))}`
+  const texts = bars.map(({ value, x, y }) => value > 0 && markText((x[0] + x[1]) / 2, y[0], numberText(value)))
+  return html`${levels('grid', [{ x: [0, 100], y: 85 }])}${boxes('solid', bars)}${texts}${WEEKDAYS.map((name, day) => markText((day + 0.5) * DAY_WIDTH, 102, name, ' quiet'))}`
 }
 
 const WEEKDAYS = ['M', 'T', 'W', 'T', 'F', 'S', 'S']

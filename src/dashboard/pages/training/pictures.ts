@@ -153,7 +153,11 @@ function gradeSummary({ time, summary }: ShownSessions, usual: readonly (Usual |
 function gradeStrip(viewer: Viewer, shown: ShownSessions, usual: readonly (Usual | undefined)[]): Html {
   const points = medianPoints(shown).filter(point => point !== null)
   const space = planeOf(viewer, shown, [...points.map(({ value }) => value), ...ends(usual)])
-  return strip(html`${usualBand(space, shown.time.parts, usual)}${dots('filled', space, points)}`)
+  const [running, whole] = [true, false].map(wanted => points.filter(({ isCurrent }) => isCurrent === wanted))
+  const [most] = points.toSorted((a, b) => b.value - a.value)
+  return strip(
+    html`${usualBand(space, shown.time.parts, usual)}${dots('filled', space, whole ?? [])}${dots('so-far', space, running ?? [])}${most && markText(space.x(most.at), space.y(most.value), numberText(most.value), edgeOf(space.x(most.at)))}`,
+  )
 }
 
 function ends(usual: readonly (Usual | undefined)[]): number[] {

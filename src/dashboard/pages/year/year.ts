@@ -67,14 +67,10 @@ function lockedMonths({ viewer, now }: Reader, { year, total, months: all, first
     const percent = months[index] === undefined ? null : lockedPercent(months[index])
     return percent === null ? [] : [{ part, percent, name: monthName(daysOf(viewer, part)[0] * DAY_MS) }]
   })
-  const highest = known.toSorted((a, b) => b.percent - a.percent)
-  const [most, other] = highest.filter(({ part }) => part.isWhole)
-  const [above] = highest.filter(({ part, percent }) => !part.isWhole && percent > (most?.percent ?? 0))
-  const beside =
-    above &&
-    html`; ${percentText(above.percent)} ${above.part.isCurrent ? `in ${above.name} so far` : `in the known part of ${above.name}`}`
+  const [most, other] = known.toSorted((a, b) => b.percent - a.percent)
+  const when = most?.part.isWhole === false ? (most.part.isCurrent ? ' so far' : ', as far as known') : ''
   const news =
-    most && html`<b>${percentText(most.percent)}</b> in ${most.name}${other && ', the most of a whole month'}${beside}`
+    most && html`<b>${percentText(most.percent)}</b> in ${most.name}${when}${other && ', the most of a month'}`
   const picture = shares(viewer, { buckets: months, time, earlier: undefined }, { id: `months-${year}`, news })
   return partPictures(viewer, time, '/locks?from={from}&to={to}', [picture])
 }
@@ -250,13 +246,15 @@ function daysCard(viewer: Viewer, days: readonly KnownDay[]): Html {
   const locked = days.filter(({ lockedSeconds }) => lockedSeconds > 0).length
   // A line at every day would say nothing. Today may be without only because it has just begun.
   const isDrawn = locked < days.length - 1
+  const [most] = days.toSorted((a, b) => b.reps - a.reps)
   return card(
     'Days',
     html`
+      ${most !== undefined && most.reps > 0 && html`<p class="summary"><b>${numberText(most.reps)}</b> repetitions on ${shortDay(most.day * DAY_MS)}, the most of a day</p>`}
       ${daysCalendar(days.map(day => dayLook(viewer, day, `${day.sessions === 0 ? 'none' : shadeOf(day.reps)}${isDrawn && day.lockedSeconds > 0 ? ' under' : ''}`)))}
       <ul class="legend">
         ${areas.includes('dtt') ? html`<li>Repetitions:\u00a0fewest\u00a0${SHADES.map(shade => html`<i class="day ${shade}"></i>`)}\u00a0most</li>` : nothing}
-        ${areas.includes('lkbx') && locked > 0 ? html`<li>${isDrawn ? html`<i class="line"></i>` : nothing}${lockText('Locked', viewer)} on ${isDrawn ? countText(locked, 'day') : `${numberText(locked)} of ${countText(days.length, 'day')}`}</li>` : nothing}
+        ${areas.includes('lkbx') && locked > 0 ? html`<li>${isDrawn ? html`<i class="day under"></i>\u00a0` : nothing}${lockText('Locked', viewer)} on ${isDrawn ? countText(locked, 'day') : `${numberText(locked)} of ${countText(days.length, 'day')}`}</li>` : nothing}
       </ul>
     `,
     { id: 'days' },
