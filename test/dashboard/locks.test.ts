@@ -158,10 +158,22 @@ test('the page of a template says how many locks were completed, and what they c
   const lines = [...world, lockTemplate(41, 1), lasted(51, 1, 3), lasted(52, 3, 4), lasted(53, 4, 9)]
   await using it = await signedIn('ann', [...lines, lasted(54, 2, 3)])
   const text = shownText(await it.viewer.get('/lock-templates/41'))
-  assert.match(text, /Median length 1\sd 4 of 4 completed Lasted 1\sd to 5\sd Last used 4 Feb/)
+  assert.match(
+    text,
+    /Median length 1\sd ▲\s23\sh above what was planned Completed 4 of 4 Lasted 1\sd to 5\sd planned: 1\sh /,
+  )
+  assert.match(text, / 0 of 4 as long as planned, 4 longer .* Figures by lock Started Lasted State 1 Feb/)
   assert.match(text, /Started Locked Breaks /)
   assert.match(text, /4 Feb( 2026)?, 08:00 4\sd 22\sh late /)
-  assert.match(shownText(await it.viewer.get('/lock-templates')), / 1\sh (?:\d )?1\sd 4 of 4 4 Feb/)
+  assert.match(shownText(await it.viewer.get('/lock-templates')), / 1\sh 1\sd 4 of 4 4 Feb/)
+  await it.service.import([
+    lockTemplate(42, 1),
+    lockSession(55, 1, { ...ended, lockState: 'abandoned' }, { templateId: 42 }),
+  ])
+  assert.match(
+    shownText(await it.viewer.get('/lock-templates')),
+    / Template 42 : 0 of 1 completed; 4 of 4 with other templates .* Not completed Planned /,
+  )
 })
 
 test('discreet mode keeps names out of the page, and is remembered by this browser', async () => {
