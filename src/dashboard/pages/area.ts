@@ -232,7 +232,7 @@ export interface Figure extends Words {
 
 /** The days before those of a page, with which its figures are compared. */
 export interface DaysBefore {
-  readonly text: string
+  readonly text: ReturnType<typeof comparedText>
   readonly scope: string
   readonly address: string
 }
@@ -264,13 +264,13 @@ export function figureTiles(figures: readonly Figure[], scope: string, days?: Da
 }
 
 /** `▼ 2 points below the 12 weeks before (49 %)`; once that was said, `▲ 2,252 (before 18,800)`, `◆ as before (18,800)`. */
-function verdictOf(shown: Figure, { text: other, scope, address }: DaysBefore, isFirst: boolean): Part {
+function verdictOf(shown: Figure, { text: [preposition, other], scope, address }: DaysBefore, isFirst: boolean): Part {
   const { of, value, before, text, differenceText = text } = shown
   if (before === undefined || value === null) return undefined
-  if (before === null) return isFirst ? `Nothing ${other}` : undefined
+  if (before === null) return isFirst ? `Nothing ${preposition}${other}` : undefined
   const beyond = beyondUsual(value, { low: before, high: before })
   const then = html`<a href="${address}">${figure(`${of} ${scope}`, before, text(before))}</a>`
-  if (isFirst) return html`${comparedWith(other, beyond, shown)} (${then})`
+  if (isFirst) return html`${comparedWith(other, beyond, shown, preposition)} (${then})`
   if (beyond === 0) return html`◆\u00a0as before (${then})`
   const [sign, name] = beyond > 0 ? ['▲', 'above'] : ['▼', 'below']
   return html`${sign}\u00a0${differenceText(Math.abs(beyond))}<span class="hidden"> ${name}</span> <span class="nowrap">(before ${then})</span>`

@@ -154,6 +154,8 @@ export interface Words {
   readonly text: (value: number) => string
   /** Of differences; as values if not given. */
   readonly differenceText?: (value: number) => string
+  /** Before "as", where that does not say what it is of. */
+  readonly subject?: string
   /** In the cell of a column that says what it is; as elsewhere if not given. */
   readonly cellText?: (value: number) => string
 }
@@ -169,16 +171,17 @@ export function rangeText({ low, high }: Usual): string {
   return low === high ? numberText(low) : unbroken(`${numberText(low)} to ${numberText(high)}`)
 }
 
-/** `▼ 36 below usual`, `◆ as usual`; where that needs its subject, `◆ Training as usual`. */
-export function beyondText(value: number, usual: Usual, words: Words, what = ''): string {
-  return comparedWith('usual', beyondUsual(value, usual), words).replace('◆', `◆${what}`)
+/** `▼ 36 below usual`, `◆ as usual` */
+export function beyondText(value: number, usual: Usual, words: Words): string {
+  return comparedWith('usual', beyondUsual(value, usual), words)
 }
 
-/** `◆ as in the 12 weeks before`, `▼ 36 below the 12 weeks before`: by how much a value is beyond another. */
-export function comparedWith(other: string, beyond: number, { text, differenceText = text }: Words): string {
+/** `◆ as in May`, `▼ 36 below May`: by how much a value is beyond another, with the preposition that "as" needs. */
+export function comparedWith(other: string, beyond: number, words: Words, preposition = ''): string {
+  const { text, differenceText = text, subject = '' } = words
   return beyond === 0
-    ? `◆\u00a0as ${other}`
-    : `${beyond > 0 ? '▲' : '▼'}\u00a0${differenceText(Math.abs(beyond))} ${beyond > 0 ? 'above' : 'below'} ${other.replace(/^[io]n /, '')}`
+    ? `◆${subject}\u00a0as ${preposition}${other}`
+    : `${beyond > 0 ? '▲' : '▼'}\u00a0${differenceText(Math.abs(beyond))} ${beyond > 0 ? 'above' : 'below'} ${other}`
 }
 
 /** `6–12 Apr`, `April 2026`, `Q2 2026`; says if it is not over, or if some of its days are not shown. */

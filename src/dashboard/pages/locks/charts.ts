@@ -1,5 +1,4 @@
 import { roundedRatio, sum } from '../../../contract/numbers.ts'
-import { breaksOf } from '../../../stats/intervals.ts'
 import type { LockStatistics } from '../../../stats/lock-statistics.ts'
 import { figure, html, type Html, type Part } from '../../html.ts'
 import type { Viewer } from '../../page.ts'
@@ -16,15 +15,12 @@ export function lockVerdict(viewer: Viewer, shown: ShownLocks | undefined): stri
   const week = shown?.buckets.at(-1)
   if (week === undefined || shown?.usualByNow === undefined) return undefined
   const time = lockText('Locked', viewer)
-  const words = { text: (by: number) => `${time} ${countText(by, 'point')}` }
-  return beyondText(lockedPercent(week) ?? 0, shown.usualByNow, words, ` ${time} time`)
+  const words = { text: (by: number) => `${time} ${countText(by, 'point')}`, subject: ` ${time} time` }
+  return beyondText(lockedPercent(week) ?? 0, shown.usualByNow, words)
 }
 
 export function lockTiles(viewer: Viewer, shown: ShownLocks, endings: ReadonlyMap<number, Ending> | undefined): Html {
-  const { query, period, total, before, counted, sessions, time } = shown
-  const shownIntervals = counted.flatMap(({ intervals }) =>
-    intervals.filter(({ start, end }) => start < time.to && end > time.from),
-  )
+  const { query, period, total, before, figures, former, counted, sessions } = shown
   const isKnown = total.knownSeconds > 0
   const late = sum([...(endings?.values() ?? [])].map(({ lateBreaks }) => lateBreaks))
   const practice = sessions.length - counted.length
@@ -41,28 +37,35 @@ export function lockTiles(viewer: Viewer, shown: ShownLocks, endings: ReadonlyMa
       {
         name: 'Breaks',
         of: 'breaks',
-        value: isKnown ? breaksOf(shownIntervals).count : null,
+        value: isKnown ? figures.breaks : null,
         text: numberText,
+        before: former?.breaks,
         // Discreet mode hides rules.
         note: late === 0 || viewer.discreet ? undefined : html`<a href="#sessions">${numberText(late)} too long</a>`,
       },
       {
         name: 'Locks',
         of: 'lockSessions',
-        value: counted.length,
+        value: figures.locks,
         text: numberText,
+        before: former?.locks,
         note: practice === 0 ? undefined : `and ${numberText(practice)} not counted`,
       },
       {
         name: 'Longest stretch',
         of: 'longestLockedSeconds',
-        value: total.longestLockedSeconds === 0 ? null : total.longestLockedSeconds,
+        value: longestOf(total),
         text: durationText,
+        before: former && before && longestOf(before.total),
       },
     ],
     daysName(period),
     daysBefore(lockAddresses, query, period),
   )
+}
+
+function longestOf({ longestLockedSeconds }: LockStatistics): number | null {
+  return longestLockedSeconds === 0 ? null : longestLockedSeconds
 }
 
 /** The percent of time locked by week, month or quarter. Not known is not 0. */

@@ -75,6 +75,8 @@ export async function shownLocks(
     return { value: lockedPercent(some), isEmpty: some.lockedSeconds + rest.lockedSeconds === 0 }
   })
   const within = sessionsWithin(sessions, time, until)
+  // Numbers can be compared where all of both is known.
+  const isComparable = past !== undefined && history.since <= past.from && until >= Math.min(now, time.to)
   return {
     ...days,
     query,
@@ -83,12 +85,20 @@ export async function shownLocks(
     until,
     sessions: within,
     counted: withoutPractice(within),
+    figures: figuresOf(withoutPractice(within), time),
     ...sums,
     earlier: period && earlier.buckets,
     /** What percent is usual up to this day and time of a week, where the last part is this week. */
     usualByNow: usualByNow(byNow),
     before: compared && { ...compared, total: before.total },
+    former: isComparable ? figuresOf(withoutPractice(sessionsWithin(sessions, past, until)), past) : undefined,
   }
+}
+
+/** How many locks were in some time, and how many of their breaks. */
+function figuresOf(sessions: readonly LockStats[], { from, to }: Time) {
+  const intervals = sessions.flatMap(one => one.intervals.filter(({ start, end }) => start < to && end > from))
+  return { locks: sessions.length, breaks: breaksOf(intervals).count }
 }
 
 /** Rounded once: the percent of a share has a decimal. */

@@ -244,7 +244,7 @@ export function weekSoFar({ viewer, now }: Reader, sessions: readonly SessionSta
 export function weekVerdict(reader: Reader, sessions: readonly SessionStats[], what = '') {
   const { reps, usual } = weekSoFar(reader, sessions)
   if (usual === undefined || reader.viewer.copied !== null) return undefined
-  return beyondText(reps, usual, { text: by => countText(by, 'repetition') }, what)
+  return beyondText(reps, usual, { text: by => countText(by, 'repetition'), subject: what })
 }
 
 export function medianFigure(median: number, scope: string, text = percentText): Html {

@@ -114,14 +114,14 @@ export function yearCards(reader: Reader, statistics: YearStatistics): Html {
 function largeFigures(viewer: Viewer, statistics: YearStatistics): Html {
   const { year, isRunning, total, before } = statistics
   const start = zoneClock(viewer.timeZone).startOf(before.from)
-  const title = isRunning ? `in ${year - 1} to ${shortDay(before.to * DAY_MS)}` : `in ${year - 1}`
+  const title = isRunning ? `${year - 1} to ${shortDay(before.to * DAY_MS)}` : String(year - 1)
   const scopeOf = ({ from, to }: Totals) => daysName({ first: from, last: to })
   const shown = figuresOf(viewer, statistics).flatMap(({ name, of, first, value, note, ...words }) => {
     const [now, then] = [value(total), value(before)]
     if (now === null) return []
     const current = figure(`${of} ${scopeOf(total)}`, now, words.text(now))
     if (first.at > start || then === null) return [stat(name, current, note(total, viewer), 'stat large')]
-    const compared = comparedWith(title, beyondUsual(now, { low: then, high: then }), words)
+    const compared = comparedWith(title, beyondUsual(now, { low: then, high: then }), words, 'in ')
     const former = figure(`${of} ${scopeOf(before)}`, then, words.text(then))
     return [stat(name, current, html`${note(total, viewer)}<br>${compared} (${former})`, 'stat large')]
   })
