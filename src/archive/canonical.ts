@@ -42,7 +42,6 @@ export function recordWriter(schema: TObject, options: WriterOptions = {}): Seri
   return objectWriter(schema, options, RECORD_DEPTH)
 }
 
-/** Sorts by time, then by id. */
 export const byTime: SortItems = items =>
   items
     .map((item, index) => ({ index, at: instant(item, 'createdAt'), id: whole(item, 'id') }))

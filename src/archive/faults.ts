@@ -28,7 +28,6 @@ interface Fault {
 export class Faults {
   readonly #faults: Fault[] = []
 
-  /** Returns the result of a check; undefined if it fails. */
   collect<Value>(check: () => Value): Value | undefined {
     try {
       return check()

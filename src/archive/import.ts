@@ -26,7 +26,6 @@ export interface ImportOptions {
   readonly tiers?: boolean
   /** Called with the number of bytes read so far, and with undefined when storing begins. */
   readonly progress?: (bytes: number | undefined) => void
-  /** Called with each line about which was decided. */
   readonly onDecided?: NonNullable<IncomingOptions['onDecided']>
   /** Stops the import; nothing is written. */
   readonly signal?: AbortSignal

@@ -29,13 +29,11 @@ export interface IncomingOptions extends DecideOptions, NameOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-/** A row about which nothing is decided. */
 interface Undecided {
   readonly id: number
   readonly line: number
   /** Whether it was merged with a stored row before. */
   readonly isMerged: boolean
-  /** What is known of the accounts that it names. */
   readonly names: Names
 }
 
@@ -200,7 +198,6 @@ export class Incoming {
     return withLocalRecords(this.#db, named, work)
   }
 
-  /** Lines that cannot be stored, in their order. */
   async *rejected(): AsyncGenerator<RejectedLine> {
     for (let last: number | undefined = -1; last !== undefined;) {
       const rows: readonly RejectedLine[] = await this.#rejectedAfter(last, MAX_READ_LINES)
@@ -224,13 +221,11 @@ export class Incoming {
     return { count: Number(rows[0]?.count) + Math.max(0, this.#invalid - MAX_INVALID), lines }
   }
 
-  /** Throws ImportError if a line cannot be stored. */
   async throwIfRejected() {
     const { count, lines } = await this.rejectedLines()
     if (count > 0) throw new ImportError(lines, count)
   }
 
-  /** What was decided about each line. */
   async decisions(): Promise<ReadonlyMap<number, Decided>> {
     const { rows } = await sql<{ line: number; decided: Decided }>`select line, decided from incoming`.execute(this.#db)
     return new Map(rows.map(({ line, decided }) => [line, decided]))
@@ -253,7 +248,6 @@ export class Incoming {
     return samples
   }
 
-  /** The first records that their owners deleted. */
   async deleted(limit: number): Promise<{ kind: string; id: number }[]> {
     const { rows } = await sql<{ kind: string; id: number }>`
       select kind, id from incoming where decided = 'deleted' order by line limit ${limit}`.execute(this.#db)
@@ -608,7 +602,6 @@ function rowOf(kind: Kind): string {
 
 const described: Readonly<Record<string, Readonly<Record<string, string>>>> = { ...baselineTables, ...addedTables }
 
-/** The definitions of these columns. */
 const HELD = new Set(
   allKinds.flatMap(kind =>
     ownOf(kind).map(column => {

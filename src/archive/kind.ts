@@ -21,13 +21,11 @@ export interface Kind {
   readonly envelopeKeys: readonly string[]
   /** The columns that `read` fills, in the order they are stored. For `merge` it may fill another, `given`: text about what the line has. */
   readonly columns: readonly string[]
-  /** The columns that identify a row. */
   readonly key: readonly string[]
   /** The columns that decide whether two rows with the same key are equal; the others are derived from them. */
   readonly identity: readonly string[]
   /** The columns that a stored row keeps, whatever a line says. */
   readonly fixed?: readonly string[]
-  /** The columns that refer to accounts. */
   readonly accounts: readonly string[]
   /** The columns of the identifier and of the account it belongs to. */
   readonly recordColumn: string

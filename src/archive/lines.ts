@@ -4,7 +4,6 @@ import type { Tables } from '../store/tables.ts'
 
 export const MAX_LINE_BYTES = 1024 * 1024
 
-/** Whether a text, or bytes, would be too long for a line. */
 export function isTooLong(text: string | Buffer): boolean {
   // A UTF-16 code unit takes at most three bytes.
   return text.length > MAX_LINE_BYTES / 3 && Buffer.byteLength(text) > MAX_LINE_BYTES

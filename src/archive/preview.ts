@@ -10,7 +10,6 @@ export type KindPreview = Preview['kinds'][number]
 type SharedOptions = 'isArchive' | 'onlyAccount' | 'onConflict' | 'onDecided' | 'tiers' | 'signal'
 
 export interface PreviewOptions extends Pick<ImportOptions, SharedOptions> {
-  /** Called with each line that would be rejected. */
   readonly onRejected?: (row: RejectedLine) => void
 }
 

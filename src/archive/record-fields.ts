@@ -2,8 +2,6 @@ import { InvalidError } from './faults.ts'
 import { checkInteger, type JsonObject, readInstant } from './values.ts'
 import type { Notes } from './notes.ts'
 
-/** Reads single fields of a line. */
-
 export function identifier(data: JsonObject, field: string): number {
   if (data[field] === undefined) throw new InvalidError('is missing', field)
   return checkInteger(data[field], { minimum: 1 }, field)

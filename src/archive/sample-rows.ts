@@ -2,7 +2,6 @@ import { fieldColumns, tables } from './formats/tables.ts'
 import { documentOf, type Kind, type Row } from './kind.ts'
 import { isObject } from './values.ts'
 
-/** A value of a record under a plain title. */
 export interface SampleField {
   readonly title: string
   readonly value: Value

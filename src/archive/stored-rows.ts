@@ -19,7 +19,6 @@ export async function storedRows(
   return new Map(rows.map(row => [keyOf(kind, row), row]))
 }
 
-/** Which of these ids are of stored rows. */
 export async function storedIds(
   db: Kysely<Tables>,
   kind: Kind,

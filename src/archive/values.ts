@@ -2,8 +2,6 @@ import { parseInstant } from '../contract/time.ts'
 import { type Faults, InvalidError } from './faults.ts'
 import type { Notes } from './notes.ts'
 
-/** Checks single values of records. */
-
 export type JsonObject = Readonly<Record<string, unknown>>
 
 export function isObject(value: unknown): value is JsonObject {
@@ -32,7 +30,6 @@ const MIN_INTEGER = Number.MIN_SAFE_INTEGER
 export const MAX_INTEGER = Number.MAX_SAFE_INTEGER
 export const TOO_LARGE = `must be from -${MAX_INTEGER} to ${MAX_INTEGER}, because larger numbers are not exact in JSON`
 
-/** Rounds to the nearest integer, halves away from zero. */
 export function roundHalfAway(value: number): number {
   return Math.sign(value) * Math.round(Math.abs(value))
 }

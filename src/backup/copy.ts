@@ -45,7 +45,6 @@ export async function copyRows(tables: readonly Table[], from: Side, to: Side, {
 
 const MAX_NAMED = 10
 
-/** Whether the document of a row does not match its hash. */
 export function isDamaged({ document, etag }: Row): boolean {
   return typeof document === 'string' && etag !== etagOf(document)
 }

@@ -78,7 +78,6 @@ export async function fillBackup(store: Store, path: string, watching: Watching)
   }
 }
 
-/** The SHA-256 of an export of all records. */
 export async function digestOfExport(store: Store): Promise<string> {
   const digest = createHash('sha256')
   await exportArchive(store, async text => void digest.update(text))

@@ -100,7 +100,6 @@ export function encryptTexts(texts: AsyncIterable<string>, recipients: readonly 
   return encrypt(bytes(), recipients)
 }
 
-/** What opens an encrypted file. */
 export type Keys = { readonly identities: readonly string[] } | { readonly passphrase: string }
 
 /** What somebody typed: an identity, or a passphrase. */

@@ -4,8 +4,6 @@ import { isEncryptedFile } from './encryption.ts'
 import { syncFolder } from '../store/index.ts'
 import { digestFile, startOf } from './files.ts'
 
-/** Backups in a folder: their names, and which of them are kept. */
-
 /** The number of days, weeks and months of which one backup each is kept. */
 export interface Retention {
   readonly days: number

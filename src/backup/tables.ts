@@ -47,7 +47,6 @@ export async function readTables(): Promise<readonly Table[]> {
   }
 }
 
-/** The rows of a table in the order of its key, in batches. */
 export async function* readRows(
   db: Kysely<Tables>,
   { name, columns, key }: Table,

@@ -19,7 +19,6 @@ export type VerifiedBackup = Awaited<ReturnType<typeof openVerified>>
 
 export interface VerifyOptions extends Watching {
   readonly identities?: readonly string[] | undefined
-  /** Where a decrypted copy may be written. */
   readonly workFolder: string
   /** Whether the file may be a plain copy of a database, which has no manifest. */
   readonly plainCopy?: boolean | undefined

@@ -26,7 +26,6 @@ interface Facts {
 
 export type Program = Facts & { readonly steps: readonly Step[] }
 
-/** The grade from which a segment counts as passed. */
 export const PASS_GRADE = 68
 
 /** Whether a type is graded; segments of other types are always passed. */

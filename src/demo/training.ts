@@ -107,7 +107,6 @@ function resultOf({ type, amount, pace }: Step, done: number): Result {
   return { type, passed, percentGrade, points, durationMeasured, durationTarget, repsMeasured, repsTarget }
 }
 
-/** The optional fields. */
 function measuresOf(result: Result, { depth }: Program, order: number, random: Random): Partial<Result> {
   const { type, repsMeasured, durationMeasured } = result
   const strokeLength = Math.round(depth * random.between(0.94, 1.04))

@@ -1,6 +1,5 @@
 import { Refusal } from '../contract/refusal.ts'
 
-/** A connection to the WebSocket API of Home Assistant. */
 export class HomeAssistant {
   readonly #socket: WebSocket
   readonly #token: string

@@ -100,7 +100,6 @@ export function optionsOf({ type, icon, unit }: Entity) {
   }
 }
 
-/** What a device in Home Assistant is made of. */
 export interface Device {
   /** Begins its topics and the `unique_id` of its entities. */
   readonly id: string

@@ -1,6 +1,5 @@
 import { LockstepError, NoResponseError } from '../client.ts'
 
-/** Why the service could not be read, in a sentence. */
 export function serviceFailure(error: unknown): string {
   if (error instanceof LockstepError) return `the service answered: ${error.message}`
   if (error instanceof NoResponseError) return error.message

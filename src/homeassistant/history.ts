@@ -80,7 +80,6 @@ class History {
     }
   }
 
-  /** The months in which something happened, by area. */
   async #readMonths() {
     const from = Temporal.Now.plainDateISO('UTC')
       .with({ day: 1 })

@@ -22,7 +22,6 @@ export interface PublishOptions {
   readonly every: number
   /** How old records may be, in milliseconds, before entities are unavailable. */
   readonly maxAge: number
-  /** Ends the work. */
   readonly signal: AbortSignal
   readonly say: (line: string) => void
   /** The first and the longest pause, in milliseconds, before the broker is tried again. */
@@ -119,7 +118,6 @@ class StatusReader {
     this.#options = options
   }
 
-  /** Whether the latest answer is not too old to be shown. */
   get isAnswering(): boolean {
     return Date.now() - this.#answeredAt < MISSED_ANSWERS * this.#options.every
   }

@@ -19,7 +19,6 @@ export type Job = Selectable<Tables['job']>
 export const LEASE_MS = 15_000
 export const RENEWAL_MS = 3000
 
-/** The job of whoever erases what was deleted. */
 export const ERASING = 'erase'
 
 export function pullJob(accountId: number): string {
@@ -33,7 +32,6 @@ export function databaseNow(engine: Engine) {
     : sql<number>`cast(extract(epoch from clock_timestamp()) * 1000 as bigint)`
 }
 
-/** The time of the database after so many milliseconds. */
 export function inMs({ engine }: Pick<Store, 'engine'>, ms: number) {
   return sql<number>`${databaseNow(engine)} + ${sql.lit(Math.round(ms))}`
 }
@@ -41,7 +39,6 @@ export function inMs({ engine }: Pick<Store, 'engine'>, ms: number) {
 /** What a job has whom no process has. */
 export const FREE = { holder: null, lease_until: null } as const
 
-/** Whether nobody has the job, or its lease has ended. */
 export function isFree(engine: Engine) {
   return sql<boolean>`(job.lease_until is null or job.lease_until <= ${databaseNow(engine)})`
 }

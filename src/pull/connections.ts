@@ -18,7 +18,6 @@ import { claimRejected } from './whose.ts'
  * the process that pulls changes is in `scheduled.ts`.
  */
 
-/** A connection, and the job of its rounds. */
 export type Connection = Selectable<Tables['source_connection']> & Job
 
 export function connections(db: Kysely<Tables>) {
@@ -29,7 +28,6 @@ export function connections(db: Kysely<Tables>) {
 
 /** What was wrong with a round, as it is stored. */
 export type Failure =
-  /** The source does not respond. */
   | 'away'
   /** The source refuses the key. */
   | 'refused'
@@ -37,7 +35,6 @@ export type Failure =
   | 'not-api'
   /** The records are of an account that cannot be this one. */
   | 'account'
-  /** The account was removed here. */
   | 'removed'
   /** The stored key cannot be read. */
   | 'key'
@@ -47,7 +44,6 @@ export type Failure =
   | 'interrupted'
   /** The account has no more room. */
   | 'full'
-  /** The disk of this service is full. */
   | 'disk-full'
   /** Something of this service; the log says what. */
   | 'internal'
@@ -201,7 +197,6 @@ export function resume(store: Store, accountId: number): Promise<boolean> {
   return changeJob(store, accountId, dueNow(store.engine), ['stopped'], true)
 }
 
-/** Makes the next round due now. */
 export function pullNow(store: Store, accountId: number): Promise<boolean> {
   return changeJob(store, accountId, dueNow(store.engine), ['due', 'waiting'], true)
 }
@@ -363,7 +358,6 @@ function statusOf(row: ConnectionFacts, config: Parameters<typeof isOtherSecret>
   }
 }
 
-/** How many connected sources fail. */
 export async function countFailingConnections({ reads }: Store): Promise<number> {
   const { failing } = await reads
     .selectFrom('source_connection')

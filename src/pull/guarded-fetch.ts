@@ -19,7 +19,6 @@ import { networkInterfaces } from 'node:os'
 interface Guard {
   /** Whether a connection to an address may be made. */
   readonly isAllowed: (address: string) => boolean
-  /** All addresses of a name. */
   readonly resolve: (name: string) => Promise<LookupAddress[]>
   /** How long a connection may take, and how long one that fails takes. */
   readonly connectMs: number
@@ -70,7 +69,6 @@ export function makeGuardedFetch(
 
 const CONNECT_MS = 10_000
 
-/** A `Response` of these has no body. */
 const BODYLESS: ReadonlySet<number> = new Set([204, 205, 304])
 
 /** Why no request is sent to this URL, as far as that can be told without the network. */

@@ -43,7 +43,6 @@ export interface RoundState {
   readonly store: Store
   readonly source: Source
   readonly reader: SourceReader
-  /** The account here. */
   readonly target: Target
   /** The stored state of the source. */
   readonly pulled: PullSource
@@ -52,7 +51,6 @@ export interface RoundState {
   readonly startedAt: number
   /** Whether all lists are read to their end. */
   readonly isFull: boolean
-  /** Whether every record is read again. */
   readonly readsAll: boolean
   /** Whether training sessions whose owner the source does not tell belong to the account of the API key. */
   readonly mine: boolean
@@ -63,7 +61,6 @@ export interface RoundState {
   readonly check: BatchOptions['check']
 }
 
-/** A row of the source, and its stored state. */
 interface OfferedRow {
   readonly row: SourceRow
   readonly known: PullRow | undefined
@@ -71,11 +68,9 @@ interface OfferedRow {
   readonly templateId?: number
   /** Whether the row is a complete record, not a row of a list. */
   readonly isRecord?: boolean
-  /** If present, the row is rejected with this reason. */
   readonly fault?: string
 }
 
-/** A row that is about to be stored. */
 interface PreparedRow {
   readonly record: IncomingRecord
   readonly data: SourceData
@@ -227,7 +222,6 @@ export class ListPull {
     return { prepared, isChanged }
   }
 
-  /** Reads the program of a training session. */
   async #pullProgram(id: number | undefined) {
     if (id === undefined || this.#programsRead.has(id)) return
     this.#programsRead.add(id)

@@ -16,7 +16,6 @@ export const RECENT_MS = 35 * DAY_MS
 /** How often all lists are read to their end. */
 export const FULL_WALK_EVERY_MS = 7 * DAY_MS
 
-/** A list of the source, and the kind of its records. */
 export interface SourceList {
   readonly kind: string
   readonly table: RecordName

@@ -68,12 +68,10 @@ export class ReportBuilder {
     }
   }
 
-  /** Counts a row of a record that its owner deleted here. */
   addDeleted(kind: string, id: number) {
     this.#count(kind, id, 'deleted')
   }
 
-  /** Counts a row of another account. */
   addOther(kind: string, id: unknown) {
     const ids = this.#others.getOrInsertComputed(kind, () => new Set())
     if (ids.has(id)) return

@@ -62,13 +62,11 @@ export async function pullOnce(options: RoundOptions): Promise<PullReport> {
   }
 }
 
-/** Takes the job of whoever pulls into the account. */
 function holdAccount({ store, onTakeOver = () => {} }: RoundOptions, { id, presentId = id }: Target) {
   const running = `another pull for account ${id}`
   return holdJob(store, { name: pullJob(presentId), by: 'the command', running, onTakeOver })
 }
 
-/** Reads the lists of the source, and stores what is new. */
 async function runRound(options: RoundOptions, identity: Identity | undefined, target: Target): Promise<PullReport> {
   const { store, source, check, full: readsAll = false, lockSessions: numbers = [] } = options
   const startedAt = source.clock.now()
@@ -103,7 +101,6 @@ async function runRound(options: RoundOptions, identity: Identity | undefined, t
   return report.finish({ origin: source.address, accountId, username, isFull, requests: source.requests })
 }
 
-/** What is stored of the account of a source. */
 interface AccountState extends Pick<RoundState, 'store' | 'source' | 'target' | 'report' | 'check'> {
   /** The account as the source has it. */
   readonly user: SourceData | undefined

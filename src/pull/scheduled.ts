@@ -104,7 +104,6 @@ async function startDue(options: ScheduledOptions, running: Map<number, Promise<
   }
 }
 
-/** One round of one connection. */
 class ConnectedPull {
   readonly #options: ScheduledOptions
   readonly #connection: Connection

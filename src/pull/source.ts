@@ -63,7 +63,6 @@ export class Source {
   readonly #options: SourceOptions
   readonly #client: AnyClient
   readonly #sent: number[]
-  /** How many requests were sent. */
   requests = 0
 
   constructor(options: SourceOptions) {

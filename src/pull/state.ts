@@ -46,7 +46,6 @@ function rowsOf(db: Kysely<Tables>, sourceId: number, kind: string) {
   return db.selectFrom('pull_row').where('source_id', '=', sourceId).where('kind', '=', kind)
 }
 
-/** The stored rows with these ids, by id. */
 export async function findRows(
   db: Kysely<Tables>,
   sourceId: number,
@@ -58,7 +57,6 @@ export async function findRows(
   return new Map(rows.map(row => [row.id, row]))
 }
 
-/** Stores rows that the source has sent. */
 export async function saveRows(db: Kysely<Tables>, rows: readonly NewPullRow[]): Promise<void> {
   for (let start = 0; start < rows.length; start += MAX_BATCH_ROWS) {
     await db
@@ -92,13 +90,11 @@ export async function openRows(
   return rows.map(({ id }) => id)
 }
 
-/** How many rows of a kind the source has sent. */
 export async function countRows(store: Store, sourceId: number, kind: string): Promise<number> {
   const rows = rowsOf(store.db, sourceId, kind)
   return (await rows.select(({ fn }) => fn.countAll<number>().as('count')).executeTakeFirstOrThrow()).count
 }
 
-/** The stored rows of the account of a source, in batches. */
 export async function* rowsOfAccount(
   store: Store,
   { id: sourceId, account_id: owner }: PullSource,

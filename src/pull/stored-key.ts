@@ -12,7 +12,6 @@ import { isRefusal, Refusal } from '../contract/refusal.ts'
  * alone holds no key that works.
  */
 
-/** What stored keys are encrypted with. */
 export interface Secret {
   /** Stored next to each key, so that it is known which secret opens it. It tells nothing of the secret. */
   readonly id: string

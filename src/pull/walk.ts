@@ -13,7 +13,6 @@ export interface SourcePage {
 
 export type Position = { readonly offset: number } | { readonly cursor: string }
 
-/** What was found in a page. */
 export interface PageResult {
   /** Whether the page had a new or changed row. */
   readonly hasNews: boolean
@@ -139,7 +138,6 @@ export class ListOrder {
   }
 }
 
-/** The source has no such list. */
 export class MissingListError extends Error {
   override readonly name = 'MissingListError'
 }
@@ -280,7 +278,6 @@ export class SourceReader {
   }
 }
 
-/** What a request for a list uses. */
 interface ListFeatures {
   readonly cursor: boolean
   readonly ownerId: boolean

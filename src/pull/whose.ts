@@ -128,13 +128,11 @@ export async function findTarget(
   return { id, username: follows ? name : stored.username, isNew: false }
 }
 
-/** The username at the source, if any. */
 export function usernameOf(user: Identity['user'] | undefined): string | undefined {
   const name = user?.['username']
   return typeof name === 'string' && name !== '' ? name : undefined
 }
 
-/** Whether an account here may have this name. */
 function isUsable(name: string): boolean {
   return isName(name) && name.isWellFormed() && !isDigits(name)
 }
@@ -210,7 +208,6 @@ export class Ownership {
     }
   }
 
-  /** The owner of a record; undefined if unknown. */
   async ownerOf(list: SourceList, data: SourceData): Promise<number | 'unanswered' | undefined> {
     const owner = idOf(data['ownerId'])
     if (owner !== undefined || list !== trainingSessions) return owner

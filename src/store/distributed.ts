@@ -5,7 +5,6 @@ import type { Tables } from './tables.ts'
 
 /** Records that are distributed to several servers by their owner, with Citus. */
 
-/** Whether the records of a PostgreSQL database are distributed. */
 async function isDistributed(execute: (text: string) => Promise<{ rows: unknown[] }>): Promise<boolean> {
   const installed = await execute(`select 1 where to_regclass('pg_catalog.pg_dist_partition') is not null`)
   if (installed.rows.length === 0) return false
@@ -29,7 +28,6 @@ export async function allowDistributedPlans(client: pg.ClientBase): Promise<bool
   return found
 }
 
-/** Records of a table, by their identifiers. */
 export interface NamedRecords {
   readonly table: string
   /** A query that returns them. */
@@ -95,7 +93,6 @@ function originalOf(table: string): string {
   return `stored_${table}`
 }
 
-/** The schema that the records are in. */
 async function schemaOf(db: Kysely<Tables>): Promise<string> {
   const { rows } = await sql<{ name: string }>`select quote_ident(nspname) as name
     from pg_class join pg_namespace on pg_namespace.oid = relnamespace

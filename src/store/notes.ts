@@ -7,7 +7,6 @@ export async function readNote(db: Kysely<Tables>, name: string): Promise<string
   return (await db.selectFrom('note').select('value').where('name', '=', name).executeTakeFirst())?.value
 }
 
-/** Writes a note in place of the one with this name. */
 export async function writeNote(db: Kysely<Tables>, name: string, value: string): Promise<void> {
   await db
     .insertInto('note')

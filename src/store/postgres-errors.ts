@@ -41,7 +41,6 @@ export function isConnectionLost(error: unknown): boolean {
   )
 }
 
-/** Whether the connection must not be used for another statement. */
 export function isInDoubt(error: unknown): boolean {
   const isSilent = error instanceof Error && error.message === 'Query read timeout'
   return isSilent || isConnectionLost(error) || isStatementLost(error)

@@ -7,7 +7,6 @@ import { type OpenOptions, StoreUnavailableError } from './store.ts'
 interface PoolOptions extends pg.PoolConfig {
   /** Settings of the server for each session. */
   readonly settings: Readonly<Record<string, string>>
-  /** Runs on each new connection. */
   readonly prepare?: (client: pg.ClientBase) => Promise<void>
 }
 

@@ -52,7 +52,6 @@ function makeParams<Values>(engine: Engine, isDistributed: boolean) {
     sql.val(new Placeholder(read)) as unknown as RawBuilder<Value>
   const param = <Name extends keyof Values & string>(name: Name) => placeholder<Values[Name]>(values => values[name])
   return Object.assign(param, {
-    /** The engine the query is built for. */
     engine,
     /** `one`, or `several` where records are distributed by their owner, so that those of different owners cannot be joined. */
     onOneServer: <Value>(one: Value, several: Value) => (isDistributed ? several : one),

@@ -160,7 +160,6 @@ function refuseForeignLog(path: string) {
   )
 }
 
-/** The journal version in the header of the file. */
 function journalVersionOf(path: string): number | undefined {
   const file = openSync(path, 'r')
   try {

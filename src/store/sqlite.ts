@@ -112,7 +112,6 @@ class SharedReads {
   }
 }
 
-/** Runs compiled queries as prepared statements. */
 function makeReader(db: Kysely<Tables>, reader: DatabaseSync | undefined, shared: SharedReads) {
   const statements = new WeakMap<object, Compiled & { statement: StatementSync }>()
 
@@ -308,7 +307,6 @@ async function run<Row>(executor: SqliteExecutor, { sql, parameters }: CompiledQ
   }
 }
 
-/** Retries while another writer has the lock. */
 async function retryWhileBusy<Result>(busyTimeoutMs: number, work: () => Promise<Result>): Promise<Result> {
   const deadline = performance.now() + busyTimeoutMs
   for (;;) {

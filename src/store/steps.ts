@@ -12,7 +12,6 @@ export interface Step {
   readonly rewrites?: readonly RecordName[]
 }
 
-/** What follows the baseline, in order. */
 export const steps: readonly Step[] = [
   {
     name: 'jobs',

@@ -36,7 +36,6 @@ export class StoreBusyError extends StoreUnavailableError {
   override readonly name = 'StoreBusyError'
 }
 
-/** The disk of the database is full. */
 export class StoreFullError extends StoreUnavailableError {
   override readonly name = 'StoreFullError'
 }
@@ -70,7 +69,6 @@ export interface OpenOptions {
   readonly statementTimeoutMs?: number
   /** What to do with a schema: create a missing one and refuse an old one (the default), refuse both (`current`) or leave it (`any`). */
   readonly schema?: 'create' | 'current' | 'any'
-  /** Whether to create the database if it does not exist. */
   readonly create?: boolean
   /** Whether SQLite writes in a thread of its own, so that reads do not wait for a slow disk. */
   readonly writerThread?: boolean

@@ -139,7 +139,6 @@ export const baselineTables = {
     id: 'identity',
     account_id: 'integer not null references account (id) on delete cascade',
     hash: 'text not null unique',
-    /** Its user agent. */
     browser: 'text not null',
     created_at: 'integer not null',
     seen_at: 'integer not null',
@@ -188,7 +187,6 @@ export const baselineTables = {
     knows_me: 'integer not null',
     /** Which parameters the source supports, as JSON. */
     capabilities: 'text not null',
-    /** When the last complete round ended. */
     completed_at: 'integer',
     /** When the last complete round that read all lists began. */
     full_at: 'integer',
@@ -315,7 +313,6 @@ export const baselineTables = {
     state: oneOf('due', 'running', 'waiting', 'stopped', 'done'),
     /** When the next round is due; null unless one is. */
     next_at: 'integer',
-    /** When the round that is running began. */
     started_at: 'integer',
     /** What the round has read, as JSON: `[{"kind", "read", "total" or null}]`. */
     progress: 'text not null',

@@ -49,7 +49,6 @@ export class UploadedFiles {
     return kindsByName.get(kind)?.isOwned === true ? kind : undefined
   }
 
-  /** Finds out the formats of the files. */
   async open(): Promise<void> {
     const files: OpenedFile[] = []
     for (const [index, path] of this.#paths.entries()) {
@@ -99,7 +98,6 @@ export class UploadedFiles {
     return this.#paths.length === 1 || this.#current === 0 ? problem : `file ${this.#current}: ${problem}`
   }
 
-  /** What the report says of the files. */
   facts() {
     const isResponse = (file: OpenedFile) => file.format === 'responses'
     const unit: 'line' | 'record' | undefined = this.#files.every(isResponse)
@@ -110,10 +108,8 @@ export class UploadedFiles {
     const { usesTimeZone, notRead, converted, differing, beside, offset } = this.found
     const columns = new Map(notRead.map(column => [column.title, column]))
     return {
-      /** What the sender answered. */
       kind: this.kind,
       columns: this.#options.answers.columns,
-      /** Whether the files can only be read with a secret. */
       needsSecret: this.needsSecret,
       /** Whether some of the files are of a format that has no last line. */
       hasNoEnd: !this.isArchive,

@@ -20,7 +20,6 @@ export interface UploadReport extends Partial<ReturnType<UploadedFiles['facts']>
   readonly samples?: readonly (Omit<SampleRow, 'line'> & { readonly place: string })[]
   /** What would be rejected, by reason; `places` are the first of them. */
   readonly rejected?: readonly { readonly reason: string; readonly count: number; readonly places: readonly string[] }[]
-  /** What was stored, by kind. */
   readonly stored?: readonly { readonly kind: string; readonly added: number; readonly replaced: number }[]
   /** Why the upload cannot be stored, or what is asked for, as a sentence. */
   readonly problem?: string
@@ -75,7 +74,6 @@ function askedFor(error: unknown): 'kind' | 'encrypted' | undefined {
   return isRefusal(error, 'no-identity', 'wrong-identity') ? 'encrypted' : undefined
 }
 
-/** What the sender answered before. */
 async function answersBefore({ db }: Store, { id }: UploadOrder): Promise<Pick<UploadReport, 'kind' | 'columns'>> {
   const row = await db.selectFrom('upload').select('report').where('id', '=', id).executeTakeFirst()
   // Only this file writes it.

@@ -157,7 +157,6 @@ export class Uploads {
     await this.#begin({ work: 'check', accountId: upload.account_id, id: upload.id, answers }, upload.state)
   }
 
-  /** Stores what was shown. */
   async store(upload: Upload, answers: UploadAnswers, actor: Actor): Promise<void> {
     await this.#begin({ work: 'store', accountId: upload.account_id, id: upload.id, answers, actor }, upload.state)
   }
@@ -288,7 +287,6 @@ export class Uploads {
     this.#running.add(watched)
   }
 
-  /** Stops what is received and checked. */
   async close(): Promise<void> {
     clearInterval(this.#timer)
     this.#closing.abort(
@@ -299,7 +297,6 @@ export class Uploads {
 }
 
 const TIDY_MS = 60_000
-/** How long a child process may take. */
 const MAX_WORK_MS = { check: KEPT_MS, store: 600_000, change: 60_000 } as const
 const ALONE_MS = 60_000
 export const NO_SPACE = 'there is not enough free space on the disk of this service'

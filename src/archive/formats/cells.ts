@@ -2,7 +2,6 @@ import { parseInstant, formatTimestamp } from '../../contract/time.ts'
 import { InvalidError } from '../faults.ts'
 import { FormatError } from './errors.ts'
 
-/** How the cells of a column are written and read. */
 export interface CellType<Value> {
   /** Whether somebody wrote it, so that it is hidden with names. */
   readonly isText?: boolean

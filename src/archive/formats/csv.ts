@@ -31,7 +31,6 @@ export interface CsvRow {
   readonly cells: readonly string[]
   /** As it is in the file. */
   readonly text: string
-  /** Why it cannot be read. */
   readonly fault?: string
 }
 

@@ -3,7 +3,6 @@ export class FormatError extends Error {
   override readonly name: string = 'FormatError'
 }
 
-/** The records do not say of which kind they are. */
 export class UnclearKindError extends FormatError {
   override readonly name = 'UnclearKindError'
   constructor() {
@@ -11,7 +10,6 @@ export class UnclearKindError extends FormatError {
   }
 }
 
-/** The records do not say whose they are. */
 export class UnclearOwnerError extends FormatError {
   override readonly name = 'UnclearOwnerError'
   constructor() {

@@ -7,7 +7,6 @@ import { findTable, type Found, newFound, tableLines, type TableOptions } from '
 import { counting, type Decrypt, unwrap } from './unwrap.ts'
 
 export interface FormatOptions extends ResponseOptions, Partial<TableOptions> {
-  /** Opens an encrypted file; it throws its own errors. */
   readonly decrypt: Decrypt
   /** Called with all that is read, as it is after `decrypt`; what it throws ends the reading. */
   readonly onRead?: (chunk: Buffer) => void
@@ -17,7 +16,6 @@ export interface FormatOptions extends ResponseOptions, Partial<TableOptions> {
 export interface Records {
   readonly format: 'archive' | 'responses' | 'table'
   readonly lines: LinesOf
-  /** What is found while the lines are read. */
   readonly found: Found
 }
 

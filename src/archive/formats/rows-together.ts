@@ -15,7 +15,6 @@ export interface ReadRow {
   readonly known: Known | undefined
   /** Its number, which a new one gets when all rows are read. */
   id: number | undefined
-  /** Why it cannot be stored. */
   fault: string | undefined
 }
 

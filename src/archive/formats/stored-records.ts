@@ -66,7 +66,6 @@ export class StoredRecords {
     return id
   }
 
-  /** The rows of some of them, by their numbers. */
   rows(some: readonly Known[]): Promise<ReadonlyMap<string, Row>> {
     return storedRows(this.#db, this.#kind, some, this.account)
   }
@@ -152,7 +151,6 @@ const MAX_BATCH_ROWS = 5000
 const FIRST_NUMBER = 900_000_000
 const LAST_NUMBER = 999_999_999
 
-/** Changes with each change of these records. */
 async function revisionOf(db: Kysely<Tables>, { table }: Kind, account: number): Promise<number> {
   const { rows } = await sql<{ revision: number }>`
     select ${sql.ref(`${table}_revision`)} as revision from account where id = ${account}`.execute(db)

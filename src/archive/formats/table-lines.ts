@@ -83,7 +83,6 @@ export function findTable(start: Buffer): FoundTable | undefined {
 
 /** A table may have a heading, which must be removed. */
 const MAX_LINES_ABOVE = 20
-/** More cells than a table of records has. */
 const MAX_CELLS = 200
 
 function tableWith(header: string): FoundTable | undefined {

@@ -61,7 +61,6 @@ export interface Table {
   readonly template: readonly string[]
   /** Whether rows may have columns such as "Break 1 from". */
   readonly hasBreaks: boolean
-  /** The values of a row about a stored record. */
   valuesOf(record: Row): Readonly<Record<string, unknown>>
   /** The line of an archive, from the values of a row. Throws InvalidError. */
   line(values: Readonly<Record<string, unknown>>, row: RowContext): JsonObject
@@ -94,7 +93,6 @@ export function fieldColumns({ properties }: TObject, others: readonly string[] 
   })
 }
 
-/** How the values of a schema are read. */
 function fieldType(
   schema: TSchema & { type?: string; format?: string; anyOf?: TSchema[] },
 ): ReadColumn['type'] | undefined {
@@ -383,7 +381,6 @@ function breaksFrom(values: Readonly<Record<string, unknown>>): Break[] {
     })
 }
 
-/** The events of a stored session, with their times. */
 function timedEvents(events: unknown) {
   return (Array.isArray(events) ? events.filter(isObject) : []).map(({ type, createdAt }) => ({
     type,

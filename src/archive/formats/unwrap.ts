@@ -81,7 +81,6 @@ async function* unzip(chunks: AsyncIterable<Buffer>, unzipped: Duplex): AsyncGen
   }
 }
 
-/** Reads the start of a file. */
 async function peek(chunks: AsyncIterable<Buffer>): Promise<Peeked> {
   const iterator = chunks[Symbol.asyncIterator]()
   const first: Buffer[] = []
