@@ -10,46 +10,37 @@ import { Refusal } from '../contract/refusal.ts'
 /** What bounds the records that people bring in by pages. The operator's commands have no such bounds. */
 export type QuotaConfig = Pick<Config, 'databaseUrl' | 'maxRecords' | 'maxBytes'>
 
+export type Quota = ReturnType<typeof makeQuota>
+
 /** The room that an account has. Its records are counted at first, and then as they are stored: all of them again only if they seem to be too many. */
-export class Quota {
-  readonly #store: Store
-  readonly #config: QuotaConfig
-  readonly #accountId: number
-  #usage: Usage | undefined
-
-  constructor(store: Store, config: QuotaConfig, accountId: number) {
-    this.#store = store
-    this.#config = config
-    this.#accountId = accountId
-  }
-
-  /** Called before a transaction with `add`, in which counting would keep other writers waiting. Throws StoreFullError. */
-  async prepare(): Promise<void> {
-    if (isDiskFull(this.#config)) throw new StoreFullError('there is not enough free space on the disk of this service')
-    this.#usage ??= await usageOf(this.#store.reads, this.#store.engine, this.#accountId)
-  }
-
-  /** Counts what is stored in this transaction: at most so many records and bytes. Throws Refusal. */
-  async add(db: Kysely<Tables>, records: number, bytes: () => number): Promise<void> {
-    const { maxRecords, maxBytes } = this.#config
-    if (records === 0) return
-    const { records: before, bytes: size } = this.#usage ?? (await usageOf(db, this.#store.engine, this.#accountId))
-    this.#usage = { records: before + records, bytes: size + bytes() }
-    if (!this.#isOver(this.#usage)) return
-    // Some may have replaced others, and most take less.
-    this.#usage = await usageOf(db, this.#store.engine, this.#accountId)
-    if (!this.#isOver(this.#usage)) return
-    throw new Refusal(
-      'full',
-      this.#usage.records > maxRecords && maxRecords > 0
-        ? `the account would have more than ${maxRecords.toLocaleString('en')} records (${settings.maxRecords.env})`
-        : `the records of the account would have more than ${maxBytes.toLocaleString('en')} bytes (${settings.maxBytes.env})`,
-    )
-  }
-
-  #isOver({ records, bytes }: Usage): boolean {
-    const { maxRecords, maxBytes } = this.#config
-    return (maxRecords > 0 && records > maxRecords) || (maxBytes > 0 && bytes > maxBytes)
+export function makeQuota(store: Store, config: QuotaConfig, accountId: number) {
+  const { maxRecords, maxBytes } = config
+  let usage: Usage | undefined
+  const isOver = ({ records, bytes }: Usage) =>
+    (maxRecords > 0 && records > maxRecords) || (maxBytes > 0 && bytes > maxBytes)
+  const count = (db: Kysely<Tables>) => usageOf(db, store.engine, accountId)
+  return {
+    /** Called before a transaction with `add`, in which counting would keep other writers waiting. Throws StoreFullError. */
+    async prepare(): Promise<void> {
+      if (isDiskFull(config)) throw new StoreFullError('there is not enough free space on the disk of this service')
+      usage ??= await count(store.reads)
+    },
+    /** Counts what is stored in this transaction: at most so many records and bytes. Throws Refusal. */
+    async add(db: Kysely<Tables>, records: number, bytes: () => number): Promise<void> {
+      if (records === 0) return
+      const before = usage ?? (await count(db))
+      usage = { records: before.records + records, bytes: before.bytes + bytes() }
+      if (!isOver(usage)) return
+      // Some may have replaced others, and most take less.
+      usage = await count(db)
+      if (!isOver(usage)) return
+      throw new Refusal(
+        'full',
+        usage.records > maxRecords && maxRecords > 0
+          ? `the account would have more than ${maxRecords.toLocaleString('en')} records (${settings.maxRecords.env})`
+          : `the records of the account would have more than ${maxBytes.toLocaleString('en')} bytes (${settings.maxBytes.env})`,
+      )
+    },
   }
 }
 

@@ -7,7 +7,7 @@ import { createDatabaseFile, open, type Store, StoreError } from '../store/index
 import { currentVersion } from '../store/migrations.ts'
 import { copyRows, type Watching } from './copy.ts'
 import { encryptFile } from './encryption.ts'
-import { publish, withUnfinished, workFoldersOf } from './files.ts'
+import { publish, sha256Of, withUnfinished, workFoldersOf, writeDigest } from './files.ts'
 import { writeFileDigest, writeManifest } from './manifest.ts'
 import { readTables, removeAllRows } from './tables.ts'
 
@@ -16,8 +16,8 @@ export interface BackupOptions extends Watching {
   readonly recipients?: readonly string[]
   /** Beside it is the work folder: an unencrypted copy must not be written beside an encrypted backup. */
   readonly databaseUrl: string
-  /** Called with the finished file before it gets its name. */
-  readonly beforePublished?: (unfinished: string) => Promise<void>
+  /** Whether its digest gets a file beside it. */
+  readonly hasDigest?: boolean
 }
 
 /**
@@ -25,14 +25,14 @@ export interface BackupOptions extends Watching {
  * record is damaged.
  */
 export async function writeBackup(store: Store, path: string, options: BackupOptions) {
-  const { recipients = [], beforePublished, databaseUrl, signal } = options
+  const { recipients = [], hasDigest = false, databaseUrl, signal } = options
   return withUnfinished(path, workFoldersOf(databaseUrl), async (unfinished, folder) => {
     const isPlain = recipients.length === 0
     const plain = isPlain ? unfinished : join(folder, 'backup.db')
     const madeAt = await fillBackup(store, plain, options)
     if (!isPlain) await encryptFile(plain, unfinished, recipients, signal)
     const { size: bytes } = statSync(unfinished)
-    await beforePublished?.(unfinished)
+    if (hasDigest) writeDigest(path, await sha256Of(unfinished), unfinished)
     publish(unfinished, path)
     return { bytes, madeAt }
   })

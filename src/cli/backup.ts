@@ -7,7 +7,7 @@ import { checkDigest, openVerified, type VerifiedBackup } from '../backup/verify
 import { writeBackup } from '../backup/create.ts'
 import { isEncryptedFile } from '../backup/encryption.ts'
 import { recordBackup, recordCheck } from '../backup/facts.ts'
-import { sha256Of, withWorkFolder, writeDigest } from '../backup/files.ts'
+import { withWorkFolder } from '../backup/files.ts'
 import { nameBackup, removeOld, type Retention } from '../backup/retention.ts'
 import { restoreFully } from '../backup/restore.ts'
 import { Refusal, isRefusal } from '../contract/refusal.ts'
@@ -172,9 +172,7 @@ async function write(store: Store, path: string, flags: BackupFlags, signal: Abo
       databaseUrl: databaseUrlOf(flags),
       signal,
       progress: progress?.show,
-      ...(hasDigest
-        ? { beforePublished: async unfinished => writeDigest(path, await sha256Of(unfinished), unfinished) }
-        : {}),
+      hasDigest,
     })
     await noting(() => recordBackup(store, report))
     return report.bytes

@@ -123,13 +123,6 @@ export async function renameJob(db: Kysely<Tables>, engine: Engine, from: string
   await db.updateTable('job').set({ name: to }).where('name', '=', from).execute()
 }
 
-/** A job that this process has until it releases it. */
-export interface Hold {
-  name: string
-  readonly holder: string
-  release(): Promise<void>
-}
-
 interface HoldOptions {
   readonly name: string
   /** What the process is. */
@@ -144,10 +137,7 @@ interface HoldOptions {
  * Takes a job and renews its lease. Throws Refusal if another process has it. One that does not renew its lease is waited for
  * until that has ended.
  */
-export async function holdJob(
-  store: Pick<Store, 'db' | 'engine'>,
-  { name, by, running, onTakeOver }: HoldOptions,
-): Promise<Hold> {
+export async function holdJob(store: Pick<Store, 'db' | 'engine'>, { name, by, running, onTakeOver }: HoldOptions) {
   const holder = newHolder(by)
   let before = await readJob(store.db, name)
   while (!(await takeJob(store, { name, holder }))) {

@@ -1,7 +1,7 @@
 import type { Kysely, Updateable } from 'kysely'
 import { renumberAccount } from '../accounts/renumber.ts'
 import { type IncomingRecord, storeBatch } from '../archive/batch-importer.ts'
-import { Quota, type QuotaConfig } from '../archive/quota.ts'
+import { makeQuota, type QuotaConfig } from '../archive/quota.ts'
 import { isObject } from '../archive/values.ts'
 import { formatTimestamp } from '../contract/time.ts'
 import { checkJob, holdJob, pullJob } from '../jobs/jobs.ts'
@@ -13,7 +13,7 @@ import { type PullProgress, type PullReport, ReportBuilder } from './report.ts'
 import { type Source, SourceError, SourceRefusedError, SourceUnavailableError } from './source.ts'
 import { capabilitiesOf, findSource, type PullSource, readCapabilities } from './state.ts'
 import { SourceReader } from './walk.ts'
-import { claimRejected, findTarget, identify, type Identity, Ownership, type Target, usernameOf } from './whose.ts'
+import { claimRejected, findTarget, identify, type Identity, makeOwnership, type Target, usernameOf } from './whose.ts'
 
 export interface RoundOptions {
   readonly store: Store
@@ -76,8 +76,8 @@ async function runRound(options: RoundOptions, identity: Identity | undefined, t
   const mine = options.mine ?? pulled.mine === 1
   const isFull = readsAll || pulled.full_at === null || startedAt - pulled.full_at >= FULL_WALK_EVERY_MS
   const reader = new SourceReader(source, isFull ? {} : readCapabilities(pulled.capabilities), identity && target.id)
-  const ownership = new Ownership(store, source, reader, target.id)
-  const quota = options.quota && new Quota(store, options.quota, target.id)
+  const ownership = makeOwnership(store, source, reader, target.id)
+  const quota = options.quota && makeQuota(store, options.quota, target.id)
   const round = { ...options, ...account, pulled, reader, ownership, mine, quota, startedAt, isFull, readsAll }
   const lists = new ListPull(round)
   if (mine) report.said.claimed = await claimRejected(store, pulled, check)

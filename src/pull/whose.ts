@@ -181,66 +181,53 @@ export function quoteName(name: string): string {
   return JSON.stringify(start) + (start.length < name.length ? '…' : '')
 }
 
+export type Ownership = ReturnType<typeof makeOwnership>
+
 /** Finds the owners of records. Training sessions have no owner field. */
-export class Ownership {
-  readonly #store: Store
-  readonly #source: Source
-  readonly #reader: SourceReader
-  readonly #me: number
-  readonly #devices = new Map<number, number>()
-  readonly #programs = new Map<number, number | undefined>()
-  #seesOthers: boolean | undefined
+export function makeOwnership(store: Store, source: Source, reader: SourceReader, me: number) {
+  const devices = new Map<number, number>()
+  const programs = new Map<number, number | undefined>()
+  let seesOthers: boolean | undefined
 
-  constructor(store: Store, source: Source, reader: SourceReader, me: number) {
-    this.#store = store
-    this.#source = source
-    this.#reader = reader
-    this.#me = me
-  }
-
-  addRows(list: SourceList, rows: readonly SourceRow[]) {
-    for (const { id, data } of rows) {
-      const owner = idOf(data['ownerId'])
-      if (id === undefined || owner === undefined) continue
-      if (owner !== this.#me) this.#seesOthers = true
-      if (deviceLists.includes(list)) this.#devices.set(id, owner)
-      if (list === trainingTemplates) this.#programs.set(id, owner)
-    }
-  }
-
-  async ownerOf(list: SourceList, data: SourceData): Promise<number | 'unanswered' | undefined> {
-    const owner = idOf(data['ownerId'])
-    if (owner !== undefined || list !== trainingSessions) return owner
-    const device = idOf(data['trainer_id'])
-    const ofDevice = device === undefined ? undefined : this.#devices.get(device)
-    if (ofDevice !== undefined) return ofDevice
-    const program = idOf(data['settings_id'])
-    const ofProgram = program === undefined ? undefined : await this.#ownerOfProgram(program)
-    return ofProgram ?? ((await this.#seesOnlyOwn()) ? this.#me : undefined)
-  }
-
-  async #ownerOfProgram(id: number): Promise<number | 'unanswered' | undefined> {
-    if (!this.#programs.has(id)) {
-      const [stored] = await this.#store.db
+  const ownerOfProgram = async (id: number) => {
+    if (!programs.has(id)) {
+      const stored = await store.db
         .selectFrom('training_template')
         .select('owner_id')
         .where('id', '=', id)
-        .limit(1)
-        .execute()
-      const read = stored === undefined ? await this.#reader.tryRecord(trainingTemplates, id) : undefined
+        .executeTakeFirst()
+      const read = stored === undefined ? await reader.tryRecord(trainingTemplates, id) : undefined
       if (read === 'unanswered') return read
-      this.#programs.set(id, stored?.owner_id ?? idOf(read?.['ownerId']))
+      programs.set(id, stored?.owner_id ?? idOf(read?.['ownerId']))
     }
-    return this.#programs.get(id)
+    return programs.get(id)
   }
-
   /** Whether the API key may read the records of its own account only. */
-  async #seesOnlyOwn(): Promise<boolean> {
-    if (this.#seesOthers === undefined) {
-      const { data } = await this.#source.get('/users')
-      this.#seesOthers = (rowsOf(data) ?? []).some(user => isObject(user) && user['id'] !== this.#me)
-    }
-    return !this.#seesOthers
+  const seesOnlyOwn = async () => {
+    const isOther = (user: unknown) => isObject(user) && user['id'] !== me
+    seesOthers ??= (rowsOf((await source.get('/users')).data) ?? []).some(isOther)
+    return !seesOthers
+  }
+  return {
+    addRows(list: SourceList, rows: readonly SourceRow[]) {
+      for (const { id, data } of rows) {
+        const owner = idOf(data['ownerId'])
+        if (id === undefined || owner === undefined) continue
+        if (owner !== me) seesOthers = true
+        if (deviceLists.includes(list)) devices.set(id, owner)
+        if (list === trainingTemplates) programs.set(id, owner)
+      }
+    },
+    async ownerOf(list: SourceList, data: SourceData): Promise<number | 'unanswered' | undefined> {
+      const owner = idOf(data['ownerId'])
+      if (owner !== undefined || list !== trainingSessions) return owner
+      const device = idOf(data['trainer_id'])
+      const ofDevice = device === undefined ? undefined : devices.get(device)
+      if (ofDevice !== undefined) return ofDevice
+      const program = idOf(data['settings_id'])
+      const ofProgram = program === undefined ? undefined : await ownerOfProgram(program)
+      return ofProgram ?? ((await seesOnlyOwn()) ? me : undefined)
+    },
   }
 }
 

@@ -4,7 +4,7 @@ import { FormatError, UnclearKindError } from '../archive/formats/errors.ts'
 import { importLines, ImportError, type OnConflict } from '../archive/import.ts'
 import { type Preview, type PreviewOptions, previewImport } from '../archive/preview.ts'
 import type { SampleRow } from '../archive/sample-rows.ts'
-import { Quota } from '../archive/quota.ts'
+import { makeQuota } from '../archive/quota.ts'
 import { recordEvent } from '../accounts/events.ts'
 import { isRefusal } from '../contract/refusal.ts'
 import { readKnownTime } from '../stats/known-time.ts'
@@ -109,7 +109,7 @@ async function check(
 
 async function storeFiles(store: Store, order: UploadOrder, files: UploadedFiles, onDecided: () => void) {
   const { accountId, actor } = order
-  const quota = new Quota(store, order.quota, accountId)
+  const quota = makeQuota(store, order.quota, accountId)
   // Counts what the account has before others wait for this one.
   await quota.prepare()
   await quota.add(store.db, 1, () => 0)

@@ -1,7 +1,7 @@
 // engine: both
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { checkJob, type Hold, holdJob } from '../../src/jobs/jobs.ts'
+import { checkJob, holdJob } from '../../src/jobs/jobs.ts'
 import { openStore } from '../support/archives.ts'
 import { endLeases } from '../support/jobs.ts'
 
@@ -23,7 +23,7 @@ test('a process that stands still is named, and writes nothing after another has
   const said: string[] = []
   const hold = (by: string) =>
     holdJob(store, { name: 'work', by, running: 'the work', onTakeOver: text => said.push(text) })
-  const write = (held: Hold) =>
+  const write = (held: Awaited<ReturnType<typeof holdJob>>) =>
     store.db.transaction().execute(async db => {
       await checkJob(store.engine, db, held)
       const note = db.insertInto('note').values({ name: held.holder, value: 'written' })
