@@ -1,3 +1,5 @@
+import type { LockSegment } from '../contract/lock-sessions.ts'
+import type { TrainerSegment } from '../contract/training-sessions.ts'
 import { roundedRatio, sum } from '../contract/numbers.ts'
 import { type JsonObject, readInstant } from './values.ts'
 
@@ -26,7 +28,7 @@ export function templateColumns(template: JsonObject) {
  */
 export function sessionColumns(session: JsonObject, isGraded: (index: number) => boolean = () => true) {
   // Checked: each segment is a result with these fields.
-  const results = (session['TrainerSegment'] as Result[]).map((result, index) => ({
+  const results = (session['TrainerSegment'] as TrainerSegment[]).map((result, index) => ({
     ...result,
     grades: isGraded(index) ? [result.percentGrade] : [],
   }))
@@ -54,17 +56,10 @@ export function gradedColumns(session: JsonObject, extra: JsonObject) {
   )
 }
 
-interface Result {
-  readonly type: string | null
-  readonly passed: boolean
-  readonly percentGrade: number
-  readonly durationMeasured: number
-  readonly points: number
-  readonly repsMeasured: number
-  readonly distanceTravelled?: number
-}
-
-function sumsOf([kind, results]: readonly [string, readonly (Result & { readonly grades: readonly number[] })[]]) {
+function sumsOf([kind, results]: readonly [
+  string,
+  readonly (TrainerSegment & { readonly grades: readonly number[] })[],
+]) {
   const passed = results.filter(result => result.passed)
   const distances = results.flatMap(({ distanceTravelled }) => micrometres(distanceTravelled) ?? [])
   return [
@@ -89,7 +84,7 @@ function micrometres(metres: unknown): number | null {
 /** The events of a lock session whose fields have been checked, in the order they happened. */
 export function lockEvents(session: JsonObject): string {
   // Checked: each event has these fields.
-  const events = session['LockSegment'] as { id: number; createdAt: string; isLocked: boolean; type: string | null }[]
+  const events = session['LockSegment'] as LockSegment[]
   return JSON.stringify(
     events
       .map(({ id, createdAt, isLocked, type }) => ({ id, at: readInstant(createdAt), isLocked, type }))

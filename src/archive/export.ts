@@ -48,12 +48,7 @@ export async function* archiveParts(store: Store, accountId?: number): AsyncGene
   }
 }
 
-interface Part {
-  readonly lines: number
-  readonly text: string
-  /** The key of the last one. */
-  readonly last: readonly (Cell | undefined)[]
-}
+type Part = Awaited<ReturnType<typeof readPart>>
 
 /** Along an index: by the key, after the owner if there is one. */
 async function* allParts(db: Kysely<Tables>, kind: Kind, ownerId?: number): AsyncGenerator<Part> {
@@ -107,7 +102,7 @@ async function* partsByIds(db: Kysely<Tables>, kind: Kind, accountId: number): A
  * Reads rows as lines. The lines of records are made by the database. An object for each row would be slower: the ones in use while
  * young garbage is collected would live until a full collection.
  */
-async function readPart(db: Kysely<Tables>, kind: Kind, which: RawBuilder<unknown>): Promise<Part> {
+async function readPart(db: Kysely<Tables>, kind: Kind, which: RawBuilder<unknown>) {
   const { lineSql, table } = kind
   if (lineSql === undefined) return writePart(db, kind, which)
   const lines = sql`select id, ${sql.raw(lineSql)} || ${sql.lit('\n')} as line from ${sql.table(table)} ${which}`
@@ -120,7 +115,7 @@ async function readPart(db: Kysely<Tables>, kind: Kind, which: RawBuilder<unknow
 
 const NO_LINES = { lines: 0, text: null, last: null }
 
-async function writePart(db: Kysely<Tables>, kind: Kind, which: RawBuilder<unknown>): Promise<Part> {
+async function writePart(db: Kysely<Tables>, kind: Kind, which: RawBuilder<unknown>) {
   const columns = sql.raw(kind.columns.join(', '))
   const { rows } = await sql<Row>`select ${columns} from ${sql.table(kind.table)} ${which}`.execute(db)
   const last = rows.at(-1)

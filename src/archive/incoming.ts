@@ -12,7 +12,7 @@ import type { Cell, Kind, Row } from './kind.ts'
 import { kinds as allKinds } from './kinds.ts'
 import { FormatError } from './formats/errors.ts'
 import { isTooLong } from './lines.ts'
-import { ImportError, type KindReport, MAX_LISTED, type RejectedLine } from './report.ts'
+import { ImportError, MAX_LISTED, type RejectedLine } from './report.ts'
 import { noteChangedRecords } from './revisions.ts'
 import { sampleFields, type SampleRow } from './sample-rows.ts'
 import { keyOf, storedIds, storedRows } from './stored-rows.ts'
@@ -28,6 +28,8 @@ export interface IncomingOptions extends DecideOptions, NameOptions {
   readonly onDecided?: () => void
   readonly signal?: AbortSignal | undefined
 }
+
+export type KindReport = ReturnType<Incoming['report']>[number]['report']
 
 interface Undecided {
   readonly id: number
@@ -325,8 +327,9 @@ export class Incoming {
       const { counts, unfinished, first, last } = this.#kinds.get(kind) ?? NOTHING
       const { added = 0, replaced = 0, skipped = 0, unchanged = 0, refreshed = 0, repeated = 0, deleted = 0 } = counts
       const same = unchanged + refreshed + repeated
+      // Skipped are those that conflict, with `onConflict: 'skip'`, and those that are not finished; `deleted` are those that their owner deleted here.
       const all = { added, replaced, unchanged: same, skipped: skipped + unfinished }
-      const report: KindReport = { kind: kind.name, ...all, ...(deleted === 0 ? {} : { deleted }) }
+      const report = { kind: kind.name, ...all, ...(deleted > 0 && { deleted }) }
       return { report, isPresent: this.#kinds.has(kind), first, last }
     })
   }

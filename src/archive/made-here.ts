@@ -55,21 +55,15 @@ export function numberOfName(name: string): number {
 
 export const MOST_NUMBER_OF_NAME = -1e12
 
-/** A session that a table made, and one of a server that began within BESIDE_MINUTES of it. */
-export interface TypedSession {
-  readonly kind: 'training-session' | 'lock-session'
-  readonly id: number
-  /** When it began, in milliseconds since 1970. */
-  readonly at: number
-  readonly copied: number
-}
+export type TypedSession = Awaited<ReturnType<typeof listTyped>>[number]
 
 /** The first sessions that somebody typed although the servers of the account seem to have them, the newest first. */
-export async function listTyped(db: Kysely<Tables>, accountId: number, limit: number): Promise<TypedSession[]> {
+export async function listTyped(db: Kysely<Tables>, accountId: number, limit: number) {
   const lists = await Promise.all(
     (['training-session', 'lock-session'] as const).map(async kind => {
+      // `copied` is the one of a server, which began within BESIDE_MINUTES of it.
       const table = sql.table(kind.replace('-', '_'))
-      const { rows } = await sql<Omit<TypedSession, 'kind'>>`
+      const { rows } = await sql<{ id: number; at: number; copied: number }>`
         select typed.id, typed.at, min(copied.id) as copied
         from ${table} as typed
         join ${table} as copied on copied.owner_id = typed.owner_id and copied.made_here is null

@@ -14,17 +14,6 @@ export function reasonForOwner(reason: string): string {
   return reason === ID_TAKEN ? 'cannot be stored here' : reason
 }
 
-export interface KindReport {
-  readonly kind: string
-  readonly added: number
-  readonly replaced: number
-  readonly unchanged: number
-  /** Records that conflict, with `onConflict: 'skip'`, and sessions that are not finished. */
-  readonly skipped: number
-  /** Records that their owner deleted here, if there are any. */
-  readonly deleted?: number
-}
-
 export interface RejectedLine {
   readonly line: number
   readonly kind: string

@@ -7,21 +7,14 @@ import type { ChangedBy } from './connections.ts'
 import { sourceLists } from './lists.ts'
 import { Refusal } from '../contract/refusal.ts'
 
-/** Records of one kind that are gone at their source. */
-export interface GoneRecords {
-  readonly accountId: number
-  readonly username: string
-  readonly kind: string
-  readonly count: number
-  /** How many records of this kind the account has. */
-  readonly total: number
-}
+export type GoneRecords = Awaited<ReturnType<typeof findGone>>[number]
 
 /** What `removeGone` would remove, by owner and kind: of all accounts, or of one and its own sources. */
-export async function findGone({ db }: Pick<Store, 'db'>, account?: number): Promise<GoneRecords[]> {
-  const found: GoneRecords[] = []
+export async function findGone({ db }: Pick<Store, 'db'>, account?: number) {
+  const found = []
   for (const { kind, table } of sourceLists) {
-    const { rows } = await sql<Omit<GoneRecords, 'kind'>>`
+    // With the number of all records of this kind that the account has.
+    const { rows } = await sql<{ accountId: number; username: string; count: number; total: number }>`
       select account.id as "accountId", account.username, count(*) as count,
         (select count(*) from ${sql.table(table)} as stored where stored.owner_id = account.id) as total
       from ${sql.table(table)} as record join account on account.id = record.owner_id

@@ -96,16 +96,11 @@ function listNamed(kind: string): SourceList {
 /** A record as the source sends it, in a list or by itself. */
 export type SourceData = Readonly<Record<string, unknown>>
 
-export interface SourceRow {
-  /** Undefined if the row has no valid id. */
-  readonly id: number | undefined
-  readonly data: SourceData
-  /** A hash of the row as it was sent: rows with the same form are equal. */
-  readonly form: string
-}
+export type SourceRow = Readonly<ReturnType<typeof sourceRow>>
 
-export function sourceRow(value: unknown): SourceRow {
-  const data = isObject(value) ? value : {}
+/** A row with its id, undefined if it has no valid one, and a hash of it as it was sent: rows with the same form are equal. */
+export function sourceRow(value: unknown) {
+  const data: SourceData = isObject(value) ? value : {}
   return { id: idOf(data['id']), data, form: hash('sha256', JSON.stringify(value), 'base64url').slice(0, 22) }
 }
 

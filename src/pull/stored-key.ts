@@ -12,11 +12,7 @@ import { isRefusal, Refusal } from '../contract/refusal.ts'
  * alone holds no key that works.
  */
 
-export interface Secret {
-  /** Stored next to each key, so that it is known which secret opens it. It tells nothing of the secret. */
-  readonly id: string
-  readonly key: Buffer
-}
+export type Secret = ReturnType<typeof secretOf>
 
 /** Whose key it is, and where it may be sent. Whoever renumbers the account must encrypt its key again. */
 interface KeyOwner {
@@ -71,7 +67,8 @@ function readSecret(file: string): Secret {
   return secretOf(text)
 }
 
-function secretOf(text: string): Secret {
+/** What stored keys are encrypted with; the `id` is stored next to each, and tells nothing of the secret. */
+function secretOf(text: string) {
   const derive = (purpose: string, bytes: number) => Buffer.from(hkdfSync('sha256', text, '', purpose, bytes))
   return { id: derive('id of the secret', 8).toString('hex'), key: derive('keys of sources', 32) }
 }

@@ -28,19 +28,14 @@ export async function allowDistributedPlans(client: pg.ClientBase): Promise<bool
   return found
 }
 
-export interface NamedRecords {
-  readonly table: string
-  /** A query that returns them. */
-  readonly ids: string
-}
-
 /**
  * Runs work that joins records with temporary tables. Distributed records cannot be joined with them, so the named records are copied
  * to temporary tables of the same names. What the work changes there is written back.
  */
 export async function withLocalRecords<Result>(
   db: Kysely<Tables>,
-  records: readonly NamedRecords[],
+  /** Their table, and a query that returns their ids. */
+  records: readonly { readonly table: string; readonly ids: string }[],
   work: () => Promise<Result>,
 ): Promise<Result> {
   if (!(await isDistributed(text => sql.raw(text).execute(db)))) return work()

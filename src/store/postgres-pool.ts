@@ -101,7 +101,11 @@ const types: pg.CustomTypesConfig = {
  * revoked since are valid there. The statement is prepared, so that a pooler that loses or confuses those of its clients is found out.
  */
 async function requirePrimary(client: pg.ClientBase) {
-  const { rows } = await client.query<ServerRow>({ name: 'lockstep_server', text: SERVER, ...CHECK_TIMEOUT })
+  const { rows } = await client.query<{ system: string; timeline: string | null }>({
+    name: 'lockstep_server',
+    text: SERVER,
+    ...CHECK_TIMEOUT,
+  })
   const { system = '', timeline = null } = rows[0] ?? {}
   if (timeline === null) throw new StoreUnavailableError('the database server is a replica')
   const number = Number.parseInt(timeline, 16)
@@ -112,11 +116,6 @@ async function requirePrimary(client: pg.ClientBase) {
     )
   }
   timelines.set(system, number)
-}
-
-interface ServerRow {
-  readonly system: string
-  readonly timeline: string | null
 }
 
 /** The name of the file that the next log record goes to begins with the timeline, in hexadecimal. A replica has no such file. */

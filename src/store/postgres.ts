@@ -8,7 +8,7 @@ import { APPLICATION_NAME, guarded, makePool, takeClient } from './postgres-pool
 import { type OpenOptions, type Store, StoreError, runTransaction } from './store.ts'
 import type { Tables } from './tables.ts'
 import { isConnectionLost, isInDoubt, translate } from './postgres-errors.ts'
-import { type Compiled, compile, type Query } from './query.ts'
+import { compile, type Query } from './query.ts'
 
 /** Opens a PostgreSQL database. Throws StoreUnavailableError if it is away, or behind a pooler that loses prepared statements. */
 export async function openPostgres(url: string, options: OpenOptions): Promise<Store> {
@@ -93,21 +93,14 @@ async function runLocked<Result>(connection: Kysely<Tables>, work: () => Promise
   })
 }
 
-interface Prepared {
-  /** The same for the same text in every process: a pooler may give one process the statements of another. */
-  readonly name: string
-  readonly text: string
-  readonly parameters: Compiled['parameters']
-}
-
 /** Runs compiled queries on a pool, as prepared statements; once more where the connection was lost before there was an answer. */
 function makeReader(db: Kysely<Tables>, pool: pg.Pool, isDistributed: () => boolean) {
-  const statements = new WeakMap<object, Prepared>()
-
-  const prepare = (query: Query<never, unknown>): Prepared => {
+  const prepare = (query: Query<never, unknown>) => {
     const { sql: text, parameters } = compile(db, 'postgres', query, isDistributed())
+    // The same name for the same text in every process: a pooler may give one process the statements of another.
     return { name: `lockstep_${hash('sha256', text, 'base64url')}`, text, parameters }
   }
+  const statements = new WeakMap<object, ReturnType<typeof prepare>>()
 
   return async <Values extends object, Row>(query: Query<Values, Row>, values: Values): Promise<Row[]> => {
     const { name, text, parameters } = statements.getOrInsertComputed(query, () => prepare(query))

@@ -17,24 +17,15 @@ export function query<Values, Row>(build: (param: Params<Values>) => RawBuilder<
   return { build: (engine, isDistributed = false) => build(makeParams(engine, isDistributed)) }
 }
 
-export interface Compiled {
-  readonly sql: string
-  /** The parameters of a run, in order. */
-  readonly parameters: (values: object) => unknown[]
-}
+export type Compiled = ReturnType<typeof compile>
 
-export function compile(
-  db: Kysely<Tables>,
-  engine: Engine,
-  { build }: Query<never, unknown>,
-  isDistributed = false,
-): Compiled {
+export function compile(db: Kysely<Tables>, engine: Engine, { build }: Query<never, unknown>, isDistributed = false) {
   const compiled = build(engine, isDistributed).compile(db)
   const readers = compiled.parameters.map(parameter =>
     // A query is built with its own placeholders alone, and is only run with its own values.
     parameter instanceof Placeholder ? (parameter as Placeholder<object>).read : () => parameter,
   )
-  return { sql: compiled.sql, parameters: values => readers.map(read => read(values)) }
+  return { sql: compiled.sql, parameters: (values: object): unknown[] => readers.map(read => read(values)) }
 }
 
 /** Stands in a query for a value that each run brings. */

@@ -16,11 +16,7 @@ interface FilesOptions {
   readonly showLife: () => void
 }
 
-interface OpenedFile {
-  readonly path: string
-  readonly number: number
-  readonly format: Records['format']
-}
+type OpenedFile = Pick<Records, 'format'> & { readonly path: string; readonly number: number }
 
 /** The files of an upload, read one after the other. */
 export class UploadedFiles {

@@ -14,41 +14,33 @@ import { linesBeside, noteContradictions, offsetOf, type ReadRow } from './rows-
 import { type Known, StoredRecords } from './stored-records.ts'
 import { type Table, tables } from './tables.ts'
 
+export type Found = ReturnType<typeof newFound>
+
 /** What is found while files are read. */
-export interface Found {
-  /** Whether times without a zone were read in the zone of the account. */
-  usesTimeZone: boolean
-  /** The titles of columns that are not read, and of ours that may be meant. */
-  readonly notRead: { readonly title: string; readonly meant: string | undefined }[]
-  /** What was done to values, how often, and a value before and after. */
-  readonly converted: Map<string, Conversion>
-  /** The lines of rows about records that no table made, and that differ from them. */
-  readonly differing: number[]
-  /** The lines of new sessions that begin within a quarter of an hour of one that no table made. */
-  readonly beside: number[]
-  /** How many minutes after stored sessions many new ones begin. */
-  offset?: { readonly minutes: number; readonly count: number } | undefined
-  /** The minutes of new sessions: files are read together. */
-  readonly minutes: Set<string>
-  /** What rows were compared with. */
-  readonly compared: StoredRecords[]
-  /** Throws FormatError if that has changed since. */
-  readonly confirm: (db: Kysely<Tables>) => Promise<void>
-}
-
-interface Conversion {
-  count: number
-  readonly before: string
-  readonly after: string
-}
-
-export function newFound(): Found {
+export function newFound() {
   const compared: StoredRecords[] = []
-  const confirm = async (db: Kysely<Tables>) => {
-    for (const stored of compared) await stored.confirm(db)
+  return {
+    /** Whether times without a zone were read in the zone of the account. */
+    usesTimeZone: false,
+    /** The titles of columns that are not read, and of ours that may be meant. */
+    notRead: [] as { readonly title: string; readonly meant: string | undefined }[],
+    /** What was done to values, how often, and a value before and after. */
+    converted: new Map<string, { count: number; readonly before: string; readonly after: string }>(),
+    /** The lines of rows about records that no table made, and that differ from them. */
+    differing: [] as number[],
+    /** The lines of new sessions that begin within a quarter of an hour of one that no table made. */
+    beside: [] as number[],
+    /** How many minutes after stored sessions many new ones begin. */
+    offset: undefined as ReturnType<typeof offsetOf>,
+    /** The minutes of new sessions: files are read together. */
+    minutes: new Set<string>(),
+    /** What rows were compared with. */
+    compared,
+    /** Throws FormatError if that has changed since. */
+    async confirm(db: Kysely<Tables>) {
+      for (const stored of compared) await stored.confirm(db)
+    },
   }
-  const lists = { notRead: [], converted: new Map(), differing: [], beside: [], minutes: new Set<string>() }
-  return { usesTimeZone: false, ...lists, compared, confirm }
 }
 
 interface FoundTable {
