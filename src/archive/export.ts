@@ -4,7 +4,7 @@ import type { Tables } from '../store/tables.ts'
 import { pause } from '../fairness.ts'
 import { account } from './account-kinds.ts'
 import { endLine } from './end-line.ts'
-import type { Cell, Kind, Row } from './kind.ts'
+import type { Kind, Row } from './kind.ts'
 import { kinds } from './kinds.ts'
 import { PartSize } from './part-size.ts'
 
