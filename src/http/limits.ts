@@ -4,13 +4,6 @@ import { type ErrorCode, errors, HttpError } from '../contract/errors.ts'
 import { RESPONSE_TIMEOUT_MS } from '../contract/responses.ts'
 import { MIN_OVERLOAD_REQUESTS } from '../fairness.ts'
 
-/** What bounds whoever connects: how much, of what, and what happens beyond. */
-export interface Limit {
-  readonly max: number | keyof Config
-  readonly of: string
-  readonly beyond: string
-}
-
 const CLOSED = 'A new one is closed at once'
 const LATE = '408; the connection closes'
 const TOO_LARGE = '413; the connection closes'
@@ -57,9 +50,12 @@ export const limits = {
   passwordChecks: limit(MAX_CHECKS, 'passwords to check at the same time', '503'),
   sourceChecks: limit(MAX_CHECKS_PER_HOUR, 'checks of a source in an hour, by account', '429'),
   windows: limit(100_000, 'keys, addresses and accounts that are counted', 'The older half is forgotten (not counted)'),
-} as const satisfies Readonly<Record<string, Limit>>
+} as const
 
 export type LimitName = keyof typeof limits
+
+/** What bounds whoever connects: how much, of what, and what happens beyond. */
+export type Limit = (typeof limits)[LimitName]
 
 /** A request that is refused because a limit is reached. The API accepts no bodies, so that one is too large is no error of its table. */
 export class LimitError extends HttpError {
@@ -84,6 +80,6 @@ export function limitOf(error: unknown): LimitName | undefined {
   return error instanceof TooManyPasswordsError ? 'passwordChecks' : undefined
 }
 
-function limit<const Max extends Limit['max']>(max: Max, of: string, beyond: string) {
+function limit<const Max extends number | keyof Config>(max: Max, of: string, beyond: string) {
   return { max, of, beyond }
 }

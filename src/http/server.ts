@@ -18,16 +18,7 @@ import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
 import { RateLimits } from './rate-limits.ts'
 
-export interface Service {
-  /** The address of the service, to print. */
-  readonly url: string
-  readonly port: number
-  /**
-   * Drains: /readyz responds 503 while the service continues for the drain delay; then it stops listening, responds to
-   * every request that has arrived, and ends its connections. The store stays open.
-   */
-  close(): Promise<void>
-}
+export type Service = Awaited<ReturnType<typeof startServer>>
 
 /** All paths except the API and health. */
 export interface Pages {
@@ -47,7 +38,7 @@ export interface ServiceOptions {
 }
 
 /** Starts the service on an open store. Rejects if the address cannot be bound. */
-export async function startServer(options: ServiceOptions): Promise<Service> {
+export async function startServer(options: ServiceOptions) {
   const { store, config, log, readLog, events } = options
   const rateLimits = new RateLimits(config)
   const usage = makeKeyUsage(store, error => log.failure(error, undefined))
@@ -69,8 +60,13 @@ export async function startServer(options: ServiceOptions): Promise<Service> {
   await app.listen({ host: address, port: config.port, backlog: limits.connections.max })
   const { port } = app.server.address() as AddressInfo
   return {
+    /** The address of the service, to print. */
     url: urlOf(config.host, port),
     port,
+    /**
+     * Drains: /readyz responds 503 while the service continues for the drain delay; then it stops listening, responds to
+     * every request that has arrived, and ends its connections. The store stays open.
+     */
     async close() {
       await connections.close(app, load)
       load.close()
