@@ -345,11 +345,6 @@ function days(value: string): number {
   return count(value)
 }
 
-/** Whether nobody on the way can read what is sent to it. */
-function isSecure({ protocol, hostname }: URL): boolean {
-  return protocol === 'https:' || isLoopbackHost(hostname)
-}
-
 /** Whether browsers and `fetch` can open an address: wildcards match nothing. */
 function canMatch({ protocol, hostname, port }: URL): boolean {
   return /^https?:$/.test(protocol) && isHost(hostname) && !isBlockedPort(port)
@@ -405,8 +400,10 @@ function list(value: string): string[] {
 /** The identifier of an issuer, without a slash at its end. Without TLS it must be on this machine. */
 function issuer(value: string): string {
   if (value === '') return ''
-  const parsed = webAddress(value)
-  if (parsed === undefined || !isSecure(parsed)) throw new Error('must be an https address, such as https://id.example')
+  const { protocol, hostname = '' } = webAddress(value) ?? {}
+  if (protocol !== 'https:' && !isLoopbackHost(hostname)) {
+    throw new Error('must be an https address, such as https://id.example')
+  }
   return value.replace(/\/$/, '')
 }
 

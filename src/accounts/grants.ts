@@ -57,24 +57,20 @@ export function expiryOf({ expires_at, replaced_at }: Pick<KeyRow, 'expires_at' 
 type GrantRow = Omit<KeyRow, 'hash' | 'last4' | 'last_used_at'> &
   Pick<AccountRow, 'subscription_tier' | 'subscription_ends_at'> & { readonly shared: string | null }
 
+/** `shared` is what the account received, as one text; null if that is nothing. */
 const grantByHash = checkedQuery<{ hash: string }, GrantRow>(
   'API key',
   (param, named) => sql`
     select ${named}, token.hash, token.id, token.account_id, token.name, token.scopes, token.created_at, token.expires_at, token.revoked_at, token.replaced_at,
-      account.subscription_tier, account.subscription_ends_at, ${sharedAccessText('token.account_id')} as shared
+      account.subscription_tier, account.subscription_ends_at, (select string_agg(
+        cast(owner_id as text) || '/' || areas || '/' || coalesce(cast(records_from as text), '') || '/' ||
+          coalesce(cast(partnership.expires_at as text), ''), ',')
+      from partnership where partner_id = token.account_id and ended_at is null) as shared
     from token join account on account.id = token.account_id
     where token.hash = ${param('hash')}`,
 )
 
-/** SQL: what an account received, as one text; null if that is nothing. `account` is the column of its identifier. */
-function sharedAccessText(account: string) {
-  return sql`(select string_agg(
-      cast(owner_id as text) || '/' || areas || '/' || coalesce(cast(records_from as text), '') || '/' ||
-        coalesce(cast(expires_at as text), ''), ',')
-    from partnership where partner_id = ${sql.ref(account)} and ended_at is null)`
-}
-
-/** Parses that text; owners by identifier. */
+/** Parses the text of what an account received; owners by identifier. */
 function parseSharedAccess(text: string | null): SharedAccess[] {
   if (text === null) return []
   const shared = text.split(',').map(entry => {

@@ -1,10 +1,5 @@
 import { createHmac } from 'node:crypto'
-import type {
-  AuthenticationResponseJSON,
-  PublicKeyCredentialCreationOptionsJSON,
-  PublicKeyCredentialRequestOptionsJSON,
-  RegistrationResponseJSON,
-} from '@simplewebauthn/server'
+import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
 import type { Kysely, Selectable } from 'kysely'
 import * as Type from 'typebox'
 import { isObject } from '../archive/values.ts'
@@ -40,7 +35,7 @@ export async function creationOptions(
   account: { readonly id: number; readonly username: string },
   site: PasskeySite,
   name: string,
-): Promise<[PublicKeyCredentialCreationOptionsJSON, PasskeyChallenge]> {
+) {
   if (!isName(name)) throw new Refusal('refused', `a passkey has a name of 1 to ${MAX_NAME_LENGTH} characters`)
   const known = await listPasskeys(store, account.id)
   checkCount(known.length)
@@ -58,7 +53,7 @@ export async function creationOptions(
     authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
     supportedAlgorithmIDs: ALGORITHMS,
   })
-  return [options, { ...site, challenge: options.challenge, newPasskey: { userHandle, name } }]
+  return [options, { ...site, challenge: options.challenge, newPasskey: { userHandle, name } }] as const
 }
 
 /** A passkey that a browser has made, and that is not stored yet. */
@@ -134,16 +129,14 @@ export const registerPasskey = act({
 })
 
 /** What a browser needs to sign a challenge with any passkey of this service. */
-export async function requestOptions(
-  site: PasskeySite,
-): Promise<[PublicKeyCredentialRequestOptionsJSON, PasskeyChallenge]> {
+export async function requestOptions(site: PasskeySite) {
   const { generateAuthenticationOptions } = await loadServer()
   const options = await generateAuthenticationOptions({
     rpID: site.rpId,
     timeout: MAX_CHALLENGE_MS,
     userVerification: 'required',
   })
-  return [options, { ...site, challenge: options.challenge }]
+  return [options, { ...site, challenge: options.challenge }] as const
 }
 
 /**

@@ -70,7 +70,7 @@ export async function verifyPassword(store: Store, username: string, password: s
     .where('id', '=', named?.id ?? 0)
     .executeTakeFirst()
   // Awaited also for known names: otherwise the first unknown name would take longer.
-  const fallback = await runQueued(dummy)
+  const fallback = await runQueued(() => (dummyHash ??= hashPassword(randomBytes(16).toString('hex'))))
   const matches = await runQueued(() => isPassword(password, account?.password_hash ?? fallback))
   return matches && account?.password_hash != null
     ? { method: 'password', accountId: account.id, credential: account.password_hash }
@@ -109,13 +109,8 @@ function unpadded(bytes: Buffer): string {
   return bytes.toString('base64').replace(/=+$/, '')
 }
 
-let dummyHash: Promise<string> | undefined
-
 /** The hash of a random password, to compare with when there is no account of that name. */
-function dummy(): Promise<string> {
-  dummyHash ??= hashPassword(randomBytes(16).toString('hex'))
-  return dummyHash
-}
+let dummyHash: Promise<string> | undefined
 
 /** Each hash takes 19 MiB and a core, so many at once could exhaust the machine. */
 const hashing = pLimit(2)

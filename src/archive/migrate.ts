@@ -33,12 +33,8 @@ async function migrateUnlimited(store: Store, saving: Saving) {
     await migrate(store, Date.now(), saving)
     return
   }
-  const unlimited = await open(saving.url, { busyTimeoutMs: 0, schema: 'any' })
-  try {
-    await migrate(unlimited, Date.now())
-  } finally {
-    await unlimited.close()
-  }
+  await using unlimited = await open(saving.url, { busyTimeoutMs: 0, schema: 'any' })
+  await migrate(unlimited, Date.now())
 }
 
 /** Brings the schema up to date in one transaction, and returns the names of the steps it applied. */

@@ -42,7 +42,8 @@ export async function openVerified(path: string, options: VerifyOptions) {
       store = await migratedCopy(plain, options.workFolder)
     }
     // A plain copy has no manifest. The tables are in the current schema.
-    return { store, manifest, ...(await checkRecords(store, options)), close: store.close }
+    const { close } = store
+    return { store, manifest, ...(await checkRecords(store, options)), close, [Symbol.asyncDispose]: close }
   } catch (error) {
     await store?.close()
     throw fileError(error, path)

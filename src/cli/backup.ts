@@ -86,21 +86,14 @@ export async function withVerified(
   work: (backup: VerifiedBackup, workFolder: string) => Promise<void>,
 ) {
   const identities = identitiesOf(flags)
-  const progress = startProgress('Checking')
-  try {
-    await withWorkFolder(parent, async workFolder => {
-      const backup = await openVerified(file, { identities, workFolder, plainCopy, signal, progress: progress?.show })
-      try {
-        progress?.end()
-        await work(backup, workFolder)
-        if (backup.manifest === undefined) say(PLAIN_COPY)
-      } finally {
-        await backup.close()
-      }
-    })
-  } finally {
+  using progress = startProgress('Checking')
+  await withWorkFolder(parent, async workFolder => {
+    const options = { identities, workFolder, plainCopy, signal, progress: progress?.show }
+    await using backup = await openVerified(file, options)
     progress?.end()
-  }
+    await work(backup, workFolder)
+    if (backup.manifest === undefined) say(PLAIN_COPY)
+  })
 }
 
 interface BackupFlags extends StoreOptions {
@@ -165,7 +158,7 @@ async function backUpToFolder(folder: string, flags: BackupFlags, { signal }: St
 
 /** Writes a backup, stores its time in the database, and returns its size. */
 async function write(store: Store, path: string, flags: BackupFlags, signal: AbortSignal, hasDigest = false) {
-  const progress = startProgress('Copying')
+  using progress = startProgress('Copying')
   try {
     const report = await writeBackup(store, path, {
       recipients: flags.recipient ?? [],
@@ -180,8 +173,6 @@ async function write(store: Store, path: string, flags: BackupFlags, signal: Abo
     signal.throwIfAborted()
     if (!(error instanceof Error && 'syscall' in error)) throw error
     throw new StoreError(`no backup was made, because ${path} cannot be written: ${error.message}`, { cause: error })
-  } finally {
-    progress?.end()
   }
 }
 

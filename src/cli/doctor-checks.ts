@@ -44,6 +44,7 @@ export interface Check {
 const MEGABYTE = 1024 * 1024
 const MIN_OPEN_FILES = 1024
 const MIN_MEMORY_MB = 256
+const MAX_CLOCK_SECONDS = 5
 
 /** Everything that `doctor` checks, in this order. `npm run docs` writes the table of docs/troubleshooting.md from it. */
 export const checks: readonly Check[] = [
@@ -133,13 +134,23 @@ export const checks: readonly Check[] = [
     name: 'proxy',
     holds: 'The proxy in front of the service is trusted, and nobody else.',
     advice: `Set ${settings.trustedProxies.env} to the address from which the proxy connects, and let the proxy send \`X-Forwarded-For\`.`,
-    examine: ({ config }) => wrongProxies(config),
+    examine({ config: { publicUrl, trustedProxies } }) {
+      if (trustedProxies.check('192.0.2.1')) return ['every address is trusted, so callers can say any address']
+      const isTrusting = trustedProxies.rules.length > 0 || !publicUrl.startsWith('https:')
+      return isTrusting ? [] : ['no proxy is trusted, so all callers count as one']
+    },
   },
   {
     name: 'clock',
     holds: 'The clock agrees with that of the database.',
     advice: 'Set the clock of the machine, for example with `timedatectl set-ntp true`.',
-    examine: ({ store, machine }) => ifFilled(store, filled => wrongClock(filled, machine.now)),
+    examine: ({ store, machine }) =>
+      ifFilled(store, async ({ reads, engine }) => {
+        const { time } = await reads.selectNoFrom(databaseNow(engine).as('time')).executeTakeFirstOrThrow()
+        const seconds = Math.round((machine.now() - time) / 1000)
+        const isRight = Math.abs(seconds) <= MAX_CLOCK_SECONDS
+        return isRight ? [] : [`the clock differs from that of the database by ${seconds} seconds`]
+      }),
   },
   {
     name: 'limits',
@@ -186,12 +197,6 @@ function contradictionsIn(config: Config, environment: Environment): string[] {
       isUnreachable &&
       `${settings.host.env} is ${host}, and ${url.env} is not set: nobody can sign in from another machine`,
   ].filter(problem => problem !== false)
-}
-
-function wrongProxies({ publicUrl, trustedProxies }: Config): string[] {
-  if (trustedProxies.check('192.0.2.1')) return ['every address is trusted, so callers can say any address']
-  const isTrusting = trustedProxies.rules.length > 0 || !publicUrl.startsWith('https:')
-  return isTrusting ? [] : ['no proxy is trusted, so all callers count as one']
 }
 
 async function oldSchema(store: Store): Promise<string[]> {
@@ -260,16 +265,6 @@ function late(at: number | undefined, now: number, days: number): string[] {
   const age = Math.floor((now - at) / DAY_MS)
   return now - at <= days * DAY_MS ? [] : [`last ${age === 1 ? '1 day' : `${age} days`} ago`]
 }
-
-async function wrongClock({ reads, engine }: Store, now: () => number): Promise<string[]> {
-  const { time } = await reads.selectNoFrom(databaseNow(engine).as('time')).executeTakeFirstOrThrow()
-  const seconds = Math.round((now() - time) / 1000)
-  return Math.abs(seconds) <= MAX_CLOCK_SECONDS
-    ? []
-    : [`the clock differs from that of the database by ${seconds} seconds`]
-}
-
-const MAX_CLOCK_SECONDS = 5
 
 async function unreachable(publicUrl: string): Promise<string[]> {
   try {

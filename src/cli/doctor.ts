@@ -29,14 +29,11 @@ export async function diagnose(environment: Environment, machine = thisMachine):
   const { config, invalid } = readValid(environment)
   const { databaseUrl } = config
   const opened = await openPatient(databaseUrl)
+  await using _store = opened.store
   const patient: Patient = { environment, config, invalid, ...opened, file: sqliteFile(databaseUrl), machine }
-  try {
-    const found: Diagnosis[] = []
-    for (const check of checks) found.push(await examine(check, patient))
-    return found
-  } finally {
-    await opened.store?.close()
-  }
+  const found: Diagnosis[] = []
+  for (const check of checks) found.push(await examine(check, patient))
+  return found
 }
 
 async function examine({ name, advice, examine: look, note }: Check, patient: Patient) {

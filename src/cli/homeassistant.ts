@@ -119,7 +119,7 @@ async function history({ server, tokenFile, id, every }: HistoryFlags) {
   const url = addressOf('--server', server, ['wss:', 'ws:'])
   if (url.pathname === '/') url.pathname = '/api/websocket'
   warnUnencrypted(url, 'Home Assistant', 'statistics and token')
-  const shown = startProgress()
+  using shown = startProgress()
   const sayAlone = (line: string) => {
     shown?.end()
     say(line)
@@ -136,7 +136,7 @@ async function history({ server, tokenFile, id, every }: HistoryFlags) {
       every,
       say: sayAlone,
     }),
-  ).finally(() => shown?.end())
+  )
 }
 
 const HISTORY_STOPPED = 'stopped: the next run writes what is missing'

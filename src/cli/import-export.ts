@@ -163,7 +163,11 @@ async function importFile(store: Store, file: string, { flags, format, signal }:
   } catch (error) {
     shown?.end()
     signal.throwIfAborted()
-    if (error instanceof ImportError) sayErrors(file, error, unit)
+    if (error instanceof ImportError) {
+      const { errors, count } = error
+      for (const { line, reason } of errors) say(`${file}: ${unit} ${line}: ${reason}`)
+      if (count > errors.length) say(`${file}: ${count - errors.length} more errors`)
+    }
     if (error instanceof UnclearKindError) throw new Refusal('usage', `${file}: ${error.message}: name it with --kind`)
     if (error instanceof UnclearOwnerError) {
       throw new Refusal('usage', `${file}: ${error.message}: name the account with --account`)
@@ -277,9 +281,4 @@ function sayRejected({ count, notKept, rows }: RejectedReport, unit: string) {
   if (notKept > 0)
     say(`${notKept} of them are counted but not kept: they are too long, too many, or of an account that was removed`)
   if (count > 0) say('See them with `lockstep rejected list`.')
-}
-
-function sayErrors(file: string, { errors, count }: ImportError, unit: string) {
-  for (const { line, reason } of errors) say(`${file}: ${unit} ${line}: ${reason}`)
-  if (count > errors.length) say(`${file}: ${count - errors.length} more errors`)
 }

@@ -28,7 +28,20 @@ export function addKeyCommands(program: Command) {
     databaseOption(),
   )
     .description('Creates an API key and prints it. It is not shown again.')
-    .action(create)
+    .action(async (flags: CreateFlags) => {
+      const now = Date.now()
+      const expiresAt = flags.expires(now)
+      const { name, scope: scopes = defaultScopes } = flags
+      const key = await withAccount(flags, (store, { id: accountId }) =>
+        createKey(store, { accountId, name, scopes, expiresAt }, now),
+      )
+      print(key)
+      if (flags.scope?.includes('shared:access') === false) {
+        say("It reads this account's own records only, because --scope leaves out shared:access.")
+      }
+      say('Store it now: it is not shown again.')
+      say(expiresAt === null ? 'It never expires.' : `It expires at ${formatTimestamp(expiresAt)}.`)
+    })
 
   withOptions(
     key.command('list'),
@@ -65,19 +78,4 @@ interface CreateFlags extends StoreOptions {
   readonly name: string
   readonly scope?: readonly Scope[]
   readonly expires: (now: number) => number | null
-}
-
-async function create(flags: CreateFlags) {
-  const now = Date.now()
-  const expiresAt = flags.expires(now)
-  const { name, scope: scopes = defaultScopes } = flags
-  const key = await withAccount(flags, (store, { id: accountId }) =>
-    createKey(store, { accountId, name, scopes, expiresAt }, now),
-  )
-  print(key)
-  if (flags.scope?.includes('shared:access') === false) {
-    say("It reads this account's own records only, because --scope leaves out shared:access.")
-  }
-  say('Store it now: it is not shown again.')
-  say(expiresAt === null ? 'It never expires.' : `It expires at ${formatTimestamp(expiresAt)}.`)
 }

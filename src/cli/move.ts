@@ -21,31 +21,26 @@ export function addMoveCommand(program: Command) {
     .description(
       'Copies everything (records, accounts, access, API keys, browser sessions, logs) into another database, in one transaction. No other process may have either open; the source stays as it is.',
     )
-    .action(move)
-}
-
-async function move(flags: StoreOptions & { readonly to: string }) {
-  const source = databaseUrlOf(flags)
-  if (source === flags.to) throw new Refusal('usage', '--to is the database that you are moving from: give another one')
-  databaseOf('--to', flags.to)
-  const { signal } = stopSignals('interrupted: nothing was moved')
-  const progress = startProgress('Reading')
-  await withStore(
-    flags,
-    store =>
-      withWorkFolder(workFoldersOf(source), async workFolder => {
-        const file = join(workFolder, 'backup.db')
-        await fillBackup(store, file, { signal, progress: progress?.show })
-        progress?.end()
-        const backup = await openVerified(file, { workFolder, signal })
-        try {
-          const { rows } = await writeTo(flags.to, backup, { keepSessions: true, signal })
-          await store.requireAlone()
-          print(`moved ${rows} rows`)
-        } finally {
-          await backup.close()
-        }
-      }),
-    { exclusive: true },
-  )
+    .action(async (flags: StoreOptions & { readonly to: string }) => {
+      const source = databaseUrlOf(flags)
+      if (source === flags.to)
+        throw new Refusal('usage', '--to is the database that you are moving from: give another one')
+      databaseOf('--to', flags.to)
+      const { signal } = stopSignals('interrupted: nothing was moved')
+      const progress = startProgress('Reading')
+      await withStore(
+        flags,
+        store =>
+          withWorkFolder(workFoldersOf(source), async workFolder => {
+            const file = join(workFolder, 'backup.db')
+            await fillBackup(store, file, { signal, progress: progress?.show })
+            progress?.end()
+            await using backup = await openVerified(file, { workFolder, signal })
+            const { rows } = await writeTo(flags.to, backup, { keepSessions: true, signal })
+            await store.requireAlone()
+            print(`moved ${rows} rows`)
+          }),
+        { exclusive: true },
+      )
+    })
 }

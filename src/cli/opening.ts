@@ -25,18 +25,14 @@ export async function withStore<Result>(
   work: (store: Store) => Promise<Result>,
   options: Partial<OpenOptions> = {},
 ): Promise<Result> {
-  const store = await openStore(databaseUrlOf(flags), {
+  await using store = await openStore(databaseUrlOf(flags), {
     busyTimeoutMs: COMMAND_BUSY_TIMEOUT_MS,
     create: false,
     ...(options.create === true ? {} : { schema: 'current' }),
     ...options,
   })
-  try {
-    if (store.erase !== undefined && options.exclusive !== true && options.schema !== 'any') await eraseLeft(store)
-    return await work(store)
-  } finally {
-    await store.close()
-  }
+  if (store.erase !== undefined && options.exclusive !== true && options.schema !== 'any') await eraseLeft(store)
+  return await work(store)
 }
 
 /** Runs work on the account that an option names. Throws Refusal if there is none. */
@@ -45,16 +41,6 @@ export function withAccount<Result>(
   work: (store: Store, account: AccountFacts) => Promise<Result>,
 ): Promise<Result> {
   return withStore(flags, async store => work(store, await findAccount(store, flags.account)))
-}
-
-/** Runs work on a store that is only read, and of which nothing is changed or removed. */
-export async function withInspected<Result>(url: string, work: (store: Store) => Promise<Result>): Promise<Result> {
-  const store = await open(url, { busyTimeoutMs: COMMAND_BUSY_TIMEOUT_MS, create: false, schema: 'any', inspect: true })
-  try {
-    return await work(store)
-  } finally {
-    await store.close()
-  }
 }
 
 /** Erases what a killed command has deleted but not erased. If that is not possible now, says so. */

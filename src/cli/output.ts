@@ -18,11 +18,9 @@ export async function writeOutput(out: string, parent: string, write: (write: Wr
     throw new Refusal('usage', `${out} is a folder: name a file`)
   }
   await withUnfinished(out, parent, async unfinished => {
-    const file = await openFile(unfinished, 'wx', 0o600)
-    try {
+    {
+      await using file = await openFile(unfinished, 'wx', 0o600)
       await write(data => file.appendFile(data))
-    } finally {
-      await file.close()
     }
     publish(unfinished, out)
   })

@@ -19,23 +19,21 @@ export function addPageCommand(program: Command) {
   )
     .summary('write the history of an account as one HTML file')
     .description('Writes all years and tables of an account as one HTML file, which needs no network.')
-    .action(writePage)
-}
-
-async function writePage(flags: StoreOptions & { readonly account: string; readonly out: string }) {
-  await withAccount(flags, async (store, { id, username }) => {
-    const { timeZone, units, language } = await readPreferences(store, id)
-    await recordOperatorExport(store, id)
-    const keeper = {
-      session: { accountId: id, username },
-      discreet: false,
-      timeZone: knownTimeZone(timeZone) ?? 'UTC',
-      units: isUnits(units) ? units : ('metric' as const),
-    }
-    await writeOutput(flags.out, workFoldersOf(databaseUrlOf(flags)), async write => {
-      await inWords({ language: languageOf(language) }, async () => {
-        for await (const part of keptPage(store, keeper, Date.now())) await write(part)
+    .action(async (flags: StoreOptions & { readonly account: string; readonly out: string }) => {
+      await withAccount(flags, async (store, { id, username }) => {
+        const { timeZone, units, language } = await readPreferences(store, id)
+        await recordOperatorExport(store, id)
+        const keeper = {
+          session: { accountId: id, username },
+          discreet: false,
+          timeZone: knownTimeZone(timeZone) ?? 'UTC',
+          units: isUnits(units) ? units : ('metric' as const),
+        }
+        await writeOutput(flags.out, workFoldersOf(databaseUrlOf(flags)), async write => {
+          await inWords({ language: languageOf(language) }, async () => {
+            for await (const part of keptPage(store, keeper, Date.now())) await write(part)
+          })
+        })
       })
     })
-  })
 }

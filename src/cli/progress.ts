@@ -8,6 +8,10 @@ export function startProgress(verb?: string) {
   if (!process.stderr.isTTY) return undefined
   let current = ''
   let startedAt = 0
+  const end = () => {
+    if (current !== '') overwriteLine('')
+    current = ''
+  }
   return {
     /** `count` says how much is done, if that is not a number of rows. */
     show(title: string, done: number, expected = 0, count?: string) {
@@ -22,10 +26,8 @@ export function startProgress(verb?: string) {
       ].join(', ')
       overwriteLine(line)
     },
-    end() {
-      if (current !== '') overwriteLine('')
-      current = ''
-    },
+    end,
+    [Symbol.dispose]: end,
   }
 }
 

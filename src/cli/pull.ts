@@ -159,15 +159,9 @@ const ROWS_REJECTED = 1
 async function pullToFile(source: Source, flags: PullFlags, out: string) {
   if (out !== STDOUT) requireFolderOf(out)
   await withTemporary(out, async path => {
-    const store = await openStore(`sqlite:${path}`, { busyTimeoutMs: 60_000 })
-    let report: PullReport
-    try {
-      report = await round({ store, source, ...flags, lockSessions: flags.lockSession, full: true })
-      const { accountId } = report
-      await writeOutput(out, tmpdir(), write => exportArchive(store, write, accountId))
-    } finally {
-      await store.close()
-    }
+    await using store = await openStore(`sqlite:${path}`, { busyTimeoutMs: 60_000 })
+    const report = await round({ store, source, ...flags, lockSessions: flags.lockSession, full: true })
+    await writeOutput(out, tmpdir(), write => exportArchive(store, write, report.accountId))
     if (flags.json === true) print(JSON.stringify(report))
     else for (const line of summaryOf(report, out)) say(line)
     if (report.setAside.newCount > 0) process.exitCode = ROWS_REJECTED
@@ -182,16 +176,12 @@ function withTemporary(out: string, work: (path: string) => Promise<void>): Prom
 }
 
 async function round(options: RoundOptions): Promise<PullReport> {
-  const shown = startProgress()
-  try {
-    return await pullOnce({
-      ...options,
-      onTakeOver: say,
-      progress: ({ title, rows, expected }) => shown?.show(title, rows, expected),
-    })
-  } finally {
-    shown?.end()
-  }
+  using shown = startProgress()
+  return await pullOnce({
+    ...options,
+    onTakeOver: say,
+    progress: ({ title, rows, expected }) => shown?.show(title, rows, expected),
+  })
 }
 
 /** The environment without the settings that options replace. */

@@ -74,18 +74,16 @@ export function addImportsCommands(program: Command) {
     databaseOption(),
   )
     .description('Removes the records that only this file brought. What it changed stays as it is.')
-    .action(undo)
-}
-
-async function undo(file: number, flags: Flags) {
-  const { removable, kept, replaced } = await withAccount(flags, async (store, { id: accountId }) => {
-    const [found] = await listFiles(store, accountId, file)
-    if (found !== undefined) await requireConfirmation(flags, `Remove ${found.removable} records?`)
-    return undoFile(store, { accountId, file }, Date.now())
-  })
-  print(`${removable} records are removed.`)
-  if (kept > 0) print(`${kept} stay: something else has brought or changed them since.`)
-  if (replaced > 0) print(`${replaced} that it changed stay as they are.`)
+    .action(async (file: number, flags: Flags) => {
+      const { removable, kept, replaced } = await withAccount(flags, async (store, { id: accountId }) => {
+        const [found] = await listFiles(store, accountId, file)
+        if (found !== undefined) await requireConfirmation(flags, `Remove ${found.removable} records?`)
+        return undoFile(store, { accountId, file }, Date.now())
+      })
+      print(`${removable} records are removed.`)
+      if (kept > 0) print(`${kept} stay: something else has brought or changed them since.`)
+      if (replaced > 0) print(`${replaced} that it changed stay as they are.`)
+    })
 }
 
 function addList(command: Command, rows: (store: Store, accountId: number) => Promise<readonly object[]>): Command {

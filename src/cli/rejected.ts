@@ -18,7 +18,12 @@ export function addRejectedCommands(program: Command) {
 
   withOptions(rejected.command('list'), databaseOption(), jsonOption())
     .description('Lists rejected rows by reason, with the first row of each; --json lists all of them.')
-    .action(list)
+    .action(async (flags: Flags) => {
+      const rows = await withStore(flags, listRejected)
+      if (flags.json === true) return printRows(rows, true)
+      const groups = Map.groupBy(rows, ({ source, kind, reason }) => JSON.stringify([source, kind, reason]))
+      printRows([...groups.values()].map(group => ({ ...group[0], rows: group.length })))
+    })
 
   withOptions(
     rejected
@@ -28,39 +33,30 @@ export function addRejectedCommands(program: Command) {
     jsonOption(),
   )
     .description('Prints a rejected row as it was received.')
-    .action(show)
+    .action(async (id: number, flags: Flags) => {
+      const row = await withStore(flags, store => findRejected(store, id))
+      if (row === undefined) throw new Refusal('refused', 'there is no such row: see `lockstep rejected list`')
+      const { raw, encoding, reason } = row
+      if (flags.json === true) return print(JSON.stringify({ id, reason, encoding, raw }))
+      say(encoding === 'utf-8' ? reason : `${reason} (shown in base64)`)
+      await writeToStdout(`${raw}\n`)
+    })
 
   withOptions(rejected.command('retry'), databaseOption(), jsonOption())
     .description(
       'Tries again to store rejected rows. Records that are stored with other content stay as they are. The exit code is 1 if rows are rejected and none was stored.',
     )
-    .action(retry)
-}
-
-async function list(flags: Flags) {
-  const rows = await withStore(flags, listRejected)
-  if (flags.json === true) return printRows(rows, true)
-  const groups = Map.groupBy(rows, ({ source, kind, reason }) => JSON.stringify([source, kind, reason]))
-  printRows([...groups.values()].map(group => ({ ...group[0], rows: group.length })))
-}
-
-async function show(id: number, flags: Flags) {
-  const row = await withStore(flags, store => findRejected(store, id))
-  if (row === undefined) throw new Refusal('refused', 'there is no such row: see `lockstep rejected list`')
-  const { raw, encoding, reason } = row
-  if (flags.json === true) return print(JSON.stringify({ id, reason, encoding, raw }))
-  say(encoding === 'utf-8' ? reason : `${reason} (shown in base64)`)
-  await writeToStdout(`${raw}\n`)
-}
-
-async function retry(flags: Flags) {
-  const { left, ...report } = await withStore(flags, async store => {
-    const retried = await retryRejected(store)
-    return { ...retried, left: await countRejected(store) }
-  })
-  if (report.stored === 0 && left > 0) process.exitCode = NONE_STORED
-  if (flags.json === true) return print(JSON.stringify(report))
-  print(`${report.stored} of ${report.tried} rows are stored now; ${left} ${left === 1 ? 'stays' : 'stay'} rejected.`)
+    .action(async (flags: Flags) => {
+      const { left, ...report } = await withStore(flags, async store => {
+        const retried = await retryRejected(store)
+        return { ...retried, left: await countRejected(store) }
+      })
+      if (report.stored === 0 && left > 0) process.exitCode = NONE_STORED
+      if (flags.json === true) return print(JSON.stringify(report))
+      print(
+        `${report.stored} of ${report.tried} rows are stored now; ${left} ${left === 1 ? 'stays' : 'stay'} rejected.`,
+      )
+    })
 }
 
 const NONE_STORED = 1

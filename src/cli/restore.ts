@@ -3,7 +3,7 @@ import { type Command, Option } from 'commander'
 import { restoreBackup, type RestoreReport } from '../backup/restore.ts'
 import { removeDatabase, workFoldersOf } from '../backup/files.ts'
 import type { VerifiedBackup } from '../backup/verify.ts'
-import { sqliteFile, type Store } from '../store/index.ts'
+import { sqliteFile } from '../store/index.ts'
 import { plainCopyOption, requireFile, type VerifyFlags, withVerified } from './backup.ts'
 import { identityOption } from './encryption.ts'
 import { startProgress } from './progress.ts'
@@ -58,20 +58,14 @@ export async function writeTo(
   const isNew = path !== undefined && (statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0
   // The engine would apply a log that an earlier database left there to the new one.
   if (isNew) removeDatabase(path)
-  const progress = startProgress('Restoring')
-  let store: Store | undefined
+  using progress = startProgress('Restoring')
   try {
-    store = await openStore(databaseUrl, { busyTimeoutMs: 60_000, exclusive: true, schema: 'any' })
+    await using store = await openStore(databaseUrl, { busyTimeoutMs: 60_000, exclusive: true, schema: 'any' })
     return await restoreBackup(backup, store, { ...options, progress: progress?.show })
   } catch (error) {
-    await store?.close()
-    store = undefined
     // With its journal: the engine would apply it to the next database of that name.
     if (isNew) removeDatabase(path)
     throw error
-  } finally {
-    progress?.end()
-    await store?.close()
   }
 }
 

@@ -37,7 +37,10 @@ export function addServeCommands(program: Command) {
     new Option('--host <address>', `address to listen on (${sourceOf(settings.host)})`),
     portOption(),
     new Option('--workers <count>', 'processes that serve together; SIGHUP restarts them one by one').argParser(
-      workerCount,
+      text => {
+        if (!/^[1-9][0-9]?$/.test(text)) throw new InvalidArgumentError('It must be a number from 1 to 99.')
+        return Number(text)
+      },
     ),
     databaseOption(),
     new Option('--no-migrate', 'refuse to start on an old schema instead of bringing it up to date'),
@@ -64,13 +67,6 @@ export function addServeCommands(program: Command) {
     })
 }
 
-/** The settings, with the options in their place. */
-function configOf(flags: ServeFlags): Config {
-  const environment = readConfig(process.env)
-  const { host, port } = environment
-  return { ...environment, host: flags.host ?? host, port: flags.port ?? port, databaseUrl: databaseUrlOf(flags) }
-}
-
 /** What would otherwise show only when somebody connects a source, or in a database that nobody reads. Throws Refusal. */
 function checkPullSettings(config: Config) {
   const problem = pullDatabaseProblem(config)
@@ -80,7 +76,9 @@ function checkPullSettings(config: Config) {
 }
 
 async function serve(flags: ServeFlags) {
-  const config = configOf(flags)
+  const { host, port, ...environment } = readConfig(process.env)
+  const options = { host: flags.host ?? host, port: flags.port ?? port, databaseUrl: databaseUrlOf(flags) }
+  const config = { ...environment, ...options }
   // Read at the start, because a mistake would otherwise show only when somebody signs in.
   const oidc = readOidcSettings(config)
   checkPullSettings(config)
@@ -113,8 +111,8 @@ async function serve(flags: ServeFlags) {
   const secret = passingSecret()
   const store = await openServed()
   if (flags.workers === undefined) {
-    const { port } = await runService(store, config, config.pull ? { startPulls } : {})
-    await welcome(store, { ...config, port }, flags)
+    const service = await runService(store, config, config.pull ? { startPulls } : {})
+    await welcome(store, { ...config, port: service.port }, flags)
     await sayIssuerProblem(oidc)
     return
   }
@@ -125,8 +123,8 @@ async function serve(flags: ServeFlags) {
     await store.close()
     throw error
   }
-  const port = await supervise({ count: flags.workers, maxStopMs: maxStopMs(config), logFailure: report, secret })
-  await welcome(store, { ...config, port }, flags)
+  const bound = await supervise({ count: flags.workers, maxStopMs: maxStopMs(config), logFailure: report, secret })
+  await welcome(store, { ...config, port: bound }, flags)
   await sayIssuerProblem(oidc)
   if (!config.pull) return store.close()
   const scheduler = startScheduler(store, config, report)
@@ -152,11 +150,6 @@ async function welcome(store: Store, config: Config, flags: ServeFlags) {
     if (!isLoopbackHost(config.host)) sayIfGuessed(config)
   }
   say(firstSteps(flags.database))
-}
-
-function workerCount(text: string): number {
-  if (!/^[1-9][0-9]?$/.test(text)) throw new InvalidArgumentError('It must be a number from 1 to 99.')
-  return Number(text)
 }
 
 function firstSteps(database: string | undefined): string {

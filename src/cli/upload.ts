@@ -40,18 +40,14 @@ export function addUploadCommand(program: Command) {
 }
 
 async function runUpload(order: UploadOrder | ActOrder, showLife: () => void) {
-  const store = await openStore(order.storeUrl, {
+  await using store = await openStore(order.storeUrl, {
     busyTimeoutMs: COMMAND_BUSY_TIMEOUT_MS,
     schema: 'current',
     bulk: order.work === 'store',
   })
-  try {
-    if (order.work === 'change') return await runAct(store, order)
-    const { runUploadOrder } = await import('../uploads/run.ts')
-    await runUploadOrder(store, order, showLife)
-  } finally {
-    await store.close()
-  }
+  if (order.work === 'change') return await runAct(store, order)
+  const { runUploadOrder } = await import('../uploads/run.ts')
+  await runUploadOrder(store, order, showLife)
 }
 
 async function runAct(store: Store, { event, input, actor, now }: ActOrder) {

@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander'
-import { StoreError, StoreUnavailableError } from '../store/index.ts'
+import { open, StoreError, StoreUnavailableError } from '../store/index.ts'
 import { currentVersion, schemaVersion } from '../store/migrations.ts'
 import { findCommit, version } from '../version.ts'
-import { databaseUrlOf, withInspected } from './opening.ts'
+import { COMMAND_BUSY_TIMEOUT_MS, databaseUrlOf } from './opening.ts'
 import { withOptions } from './options.ts'
 import { print } from './print.ts'
 
@@ -31,10 +31,10 @@ export async function printVersion(words: readonly string[]) {
 
 async function databaseText(): Promise<string> {
   try {
-    return await withInspected(databaseUrlOf({}), async store => {
-      const name = store.engine === 'sqlite' ? 'SQLite' : 'PostgreSQL'
-      return `${name}, schema ${await schemaVersion(store)} of ${currentVersion}`
-    })
+    const options = { busyTimeoutMs: COMMAND_BUSY_TIMEOUT_MS, create: false, schema: 'any', inspect: true } as const
+    await using store = await open(databaseUrlOf({}), options)
+    const name = store.engine === 'sqlite' ? 'SQLite' : 'PostgreSQL'
+    return `${name}, schema ${await schemaVersion(store)} of ${currentVersion}`
   } catch (error) {
     if (error instanceof StoreError || error instanceof StoreUnavailableError) return error.message
     throw error

@@ -88,13 +88,10 @@ export async function supervise({ count, maxStopMs, logFailure, secret }: Superv
     await Promise.all(Array.from({ length: count - 1 }, () => replace(0)))
     return port
   } catch (error) {
-    process.exit(stopping ? 0 : codeOf(error))
+    // Its first worker did not start, and has logged why.
+    const code = error instanceof Error && typeof error.cause === 'number' ? error.cause : 1
+    process.exit(stopping ? 0 : code)
   }
-}
-
-/** For the end of a supervisor whose first worker did not start, which has logged why. */
-function codeOf(error: unknown): number {
-  return error instanceof Error && typeof error.cause === 'number' ? error.cause : 1
 }
 
 /** Resolves with the port when the worker listens; rejects if it exits before, with its exit code as the cause. */

@@ -30,7 +30,12 @@ export const handlers: Handlers<typeof status> = {
       ...lockFields(locked),
       ...trainingFields(await history?.status(timeZone, now)),
     }
-    const data = relative === undefined ? status : { ...status, ...secondsOf(locked, asOf, now) }
+    const seconds = {
+      lockedSeconds: secondsOrNull(locked?.elapsed ?? null),
+      remainingSeconds: secondsOrNull(locked?.remaining ?? null),
+      asOfSeconds: secondsOrNull(asOf === null ? null : now - asOf),
+    }
+    const data = relative === undefined ? status : { ...status, ...seconds }
     return { ...jsonResult(JSON.stringify(data)), ownersRead: areas.map(area => ({ area, owners: [owner] })) }
   },
 }
@@ -65,14 +70,6 @@ function trainingFields(training: TrainingStatus | undefined) {
     streakDays: training?.streakDays ?? null,
     longestStreakDays: training?.longestStreakDays ?? null,
     bestGradePercent: training?.bestGrade ?? null,
-  }
-}
-
-function secondsOf(lock: LockStatus | undefined, asOf: number | null, now: number) {
-  return {
-    lockedSeconds: secondsOrNull(lock?.elapsed ?? null),
-    remainingSeconds: secondsOrNull(lock?.remaining ?? null),
-    asOfSeconds: secondsOrNull(asOf === null ? null : now - asOf),
   }
 }
 

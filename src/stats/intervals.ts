@@ -59,12 +59,6 @@ export function plannedEnd({ ended_at, is_active }: Ending): number | null {
   return is_active === 1 ? ended_at : null
 }
 
-/** The events of a lock session from the text that the store holds. */
-export function parseEvents(text: string): LockEvent[] {
-  // The archive wrote it as a list of these tuples.
-  return JSON.parse(text) as LockEvent[]
-}
-
 /** Milliseconds locked and not locked over all intervals, and those of the longest locked one. */
 export function totalsOf(intervals: readonly LockInterval[]): { locked: number; open: number; longest: number } {
   let locked = 0

@@ -5,7 +5,6 @@ import { cacheOf } from './history-cache.ts'
 import { withoutPractice } from './lock-statistics.ts'
 import { lockEntries, locksSince, type LockStats, practiceTemplates, someLocks } from './lock-queries.ts'
 
-/** A time that was locked without a break. */
 type Stretch = LockedStretch<Pick<LockStats, 'id' | 'at'>>
 
 export type LockHistory = Awaited<ReturnType<typeof lockHistory>>
@@ -61,7 +60,7 @@ function longestOfEnded(sessions: readonly LockStats[], until: number) {
   // A second apart, as times are counted in whole seconds.
   const next = latestFirst.findIndex(session => {
     if (endOf(session) < Infinity && endOf(session) + 1000 <= firstStart) return true
-    firstStart = Math.min(firstStart, startOf(session))
+    firstStart = Math.min(firstStart, session.at, ...session.events.map(([at]) => at))
     return false
   })
   const others = next === -1 ? latestFirst : latestFirst.slice(0, next)
@@ -74,8 +73,4 @@ function longestOf(sessions: readonly LockStats[], until: number): Stretch[] {
     const { id, at } = stretch.session
     return { ...stretch, session: { id, at } }
   })
-}
-
-function startOf({ at, events }: LockStats): number {
-  return Math.min(at, ...events.map(([at]) => at))
 }

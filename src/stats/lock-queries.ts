@@ -16,7 +16,7 @@ import { pause } from '../fairness.ts'
 import { bounded, checkHistorySize, maxMegabytes, ONE_MORE } from './history-cache.ts'
 import type { Params } from '../store/query.ts'
 import type { Tables } from '../store/tables.ts'
-import { lockEnd, type LockEvent, lockIntervals, type LockRules, parseEvents, plannedEnd } from './intervals.ts'
+import { lockEnd, type LockEvent, lockIntervals, plannedEnd } from './intervals.ts'
 import { withoutPractice } from './lock-statistics.ts'
 
 /** Queries of lock sessions for statistics: most read columns, not records. */
@@ -142,7 +142,6 @@ export async function lockSession(store: Store, access: Access, id: number, now:
   return { ...lockStats(row, now), owner, document, record: JSON.parse(document) as LockSession }
 }
 
-/** Records of lock sessions as they are stored, by identifier. */
 export const lockRecords = documentsById('lock_session', 'records of lock sessions')
 
 type LockRow = Pick<
@@ -154,7 +153,8 @@ type LockRow = Pick<
 export type LockStats = ReturnType<typeof lockStats>
 
 function lockStats(row: LockRow, now: number) {
-  const events = parseEvents(row.events)
+  // The archive wrote it as a list of these tuples.
+  const events = JSON.parse(row.events) as LockEvent[]
   const endAt = lockEnd(row, events)
   return {
     id: row.id,
@@ -163,7 +163,10 @@ function lockStats(row: LockRow, now: number) {
     isActive: row.is_active === 1,
     template: row.template_id,
     /** Undefined if its template is not known. */
-    rules: rulesOf(row),
+    rules:
+      row.is_test_lock === null
+        ? undefined
+        : { isPractice: row.is_test_lock === 1, showsTime: row.is_time_displayed === 1 },
     /** When it ended, null while it runs. */
     endAt,
     plannedEnd: plannedEnd(row),
@@ -172,15 +175,6 @@ function lockStats(row: LockRow, now: number) {
     events,
     intervals: lockIntervals(events, endAt, now),
   }
-}
-
-/** The rules of the template; undefined where it is not known. */
-function rulesOf({
-  is_test_lock,
-  is_time_displayed,
-}: Pick<LockRow, 'is_test_lock' | 'is_time_displayed'>): LockRules | undefined {
-  if (is_test_lock === null) return undefined
-  return { isPractice: is_test_lock === 1, showsTime: is_time_displayed === 1 }
 }
 
 // Also of templates of other accounts: a reader of the session learns only whether they are for practice and hide the time.

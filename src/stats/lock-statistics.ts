@@ -56,11 +56,14 @@ function lockFigures(buckets: readonly Bucket[]) {
       addTimes([total], states, [whole.start, whole.end])
     },
     sums(sessions: readonly LockTimes[], now: number) {
-      const count = (instants: readonly number[]) =>
-        countByPeriod(
-          instants.filter(at => at <= now),
-          periods,
-        )
+      const count = (instants: readonly number[]) => {
+        const counts = buckets.map(() => 0)
+        for (const at of instants) {
+          const index = at <= now ? periodOf(at, periods) : -1
+          if (index >= 0) counts[index] = (counts[index] ?? 0) + 1
+        }
+        return counts
+      }
       const started = count(sessions.map(({ at }) => at))
       const ended = count(sessions.map(({ endAt }) => endAt ?? Infinity))
       return {
@@ -206,15 +209,6 @@ function statisticsOf(times: Readonly<StateTimes>, started: number, ended: numbe
 
 function percentOf(part: number, whole: number): number | null {
   return roundedRatio(part * 1000, whole, 10)
-}
-
-function countByPeriod(instants: readonly number[], periods: Periods): number[] {
-  const counts = Array.from({ length: Math.max(0, periods.length - 1) }, () => 0)
-  for (const at of instants) {
-    const index = periodOf(at, periods)
-    if (index >= 0) counts[index] = (counts[index] ?? 0) + 1
-  }
-  return counts
 }
 
 function seconds(milliseconds: number): number {

@@ -48,7 +48,6 @@ export async function trainingSession(store: Store, access: Access, id: number) 
   return row && { session: sessionOf(row), owner: row.owner_id, document: row.document }
 }
 
-/** The records of some training sessions of an account, as the API sends them. */
 export const trainingRecords = documentsById('training_session', 'records of training sessions')
 
 type SessionRow = Omit<SessionStats, 'passed' | 'approximate' | 'isTyped' | 'types'> & {

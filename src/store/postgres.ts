@@ -41,6 +41,7 @@ export async function openPostgres(url: string, options: OpenOptions): Promise<S
     },
     erase: undefined,
     close: async () => void (await end()),
+    [Symbol.asyncDispose]: async () => void (await end()),
   }
 }
 

@@ -60,6 +60,9 @@ export function openSqlite(path: string, options: OpenOptions): Store {
       reader?.close()
       await db.destroy()
     },
+    [Symbol.asyncDispose]() {
+      return this.close()
+    },
   }
 }
 

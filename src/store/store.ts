@@ -2,7 +2,7 @@ import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Engine, Query } from './query.ts'
 import type { Tables } from './tables.ts'
 
-export interface Store {
+export interface Store extends AsyncDisposable {
   readonly engine: Engine
   /** For everything but the reads of requests. Its transactions take the write lock at their start. */
   readonly db: Kysely<Tables>

@@ -93,7 +93,7 @@ function frameOf(page: Omit<PageRow, 'documents'>, { params, list, key, isPrevio
   const etag =
     key === undefined
       ? etagOf(`${pagination},${formatLinks(links)},${(hasMore ? withoutLast(etags, ',') : etags) ?? ''}`)
-      : pageEtag(key, revisions ?? '', links)
+      : etagWith(key, revisions ?? '', formatLinks(links))
   return { hasMore, pagination, etag, ...starts }
 }
 
@@ -156,10 +156,6 @@ function parseLinks(text: string): PageLinks {
   const [at, id] = text.split('.')
   if (id !== undefined) return { hasNext: true, hasPrevious: false, lastRow: { at: Number(at), id: Number(id) } }
   return { hasNext: text.includes('n'), hasPrevious: text.includes('p') }
-}
-
-function pageEtag(key: PageKey, revisions: string, links: PageLinks): string {
-  return etagWith(key, revisions, formatLinks(links))
 }
 
 function etagWith(key: PageKey, revisions: string, links: string): string {
