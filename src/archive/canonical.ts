@@ -147,16 +147,11 @@ function isIdentifier(name: string): boolean {
   return /^id$|Id$|_id$/.test(name)
 }
 
-interface ValueOptions {
-  readonly sort?: SortItems | undefined
-  readonly isExact?: boolean
-}
-
 function writerOf(
   schema: TSchema,
   options: WriterOptions,
   depth: number,
-  { sort, isExact = false }: ValueOptions = {},
+  { sort, isExact = false }: { readonly sort?: SortItems | undefined; readonly isExact?: boolean } = {},
 ): Serialize {
   // The schemas of contract/fields.ts have these keywords; other types are refused below.
   const { type, anyOf, format, minimum, maximum, ...rest } = schema as TSchema & Partial<JsonSchema>

@@ -28,13 +28,7 @@ export interface SumSeries extends Series {
 
 /** A mean with the lowest and highest value; null where there is none. */
 export interface MeanSeries extends Series {
-  readonly valuesOf: (hour: Hour) => Values | null
-}
-
-interface Values {
-  readonly mean: number
-  readonly min: number
-  readonly max: number
+  readonly valuesOf: (hour: Hour) => TrainingHour['grades'][number] | null
 }
 
 type Unit = Pick<SumSeries, 'unit' | 'unitClass' | 'partsPerUnit'>
@@ -55,7 +49,7 @@ export const sums: readonly SumSeries[] = [
     id: 'repetitions',
     name: 'repetitions',
     ...countOf('repetitions'),
-    partsOf: ({ training }) => training?.repsMeasured ?? 0,
+    partsOf: hour => hour.training?.repsMeasured ?? 0,
   },
   { id: 'distance', name: 'distance', ...METERS, partsOf: hour => Math.round(metersOf(hour) * METERS.partsPerUnit) },
 ]
@@ -92,14 +86,7 @@ const NO_MEAN = 0
 const ARITHMETIC_MEAN = 1
 
 /** A row as Home Assistant has it; `start` in milliseconds. */
-export interface Row {
-  readonly start: number
-  readonly state?: number | null
-  readonly sum?: number | null
-  readonly mean?: number | null
-  readonly min?: number | null
-  readonly max?: number | null
-}
+export type Row = { readonly start: number } & Partial<Record<'state' | 'sum' | 'mean' | 'min' | 'max', number | null>>
 
 /**
  * The rows that are missing or differ from `since` on. Rows are never removed: where nothing happens any more, a row of a sum adds nothing.
