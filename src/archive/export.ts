@@ -98,30 +98,14 @@ async function* partsByIds(db: Kysely<Tables>, kind: Kind, accountId: number): A
   }
 }
 
-/**
- * Reads rows as lines. The lines of records are made by the database. An object for each row would be slower: the ones in use while
- * young garbage is collected would live until a full collection.
- */
 async function readPart(db: Kysely<Tables>, kind: Kind, which: RawBuilder<unknown>) {
-  const { lineSql, table } = kind
-  if (lineSql === undefined) return writePart(db, kind, which)
-  const lines = sql`select id, ${sql.raw(lineSql)} || ${sql.lit('\n')} as line from ${sql.table(table)} ${which}`
-  // Both engines join the lines in the order of the rows; sorting them once more took a fifth of the CPU time on SQLite.
-  const written = sql<{ lines: number; text: string | null; last: number | null }>`
-    select count(*) as lines, string_agg(line, '') as text, max(id) as last from (${lines}) as part`
-  const [{ lines: count, text, last } = NO_LINES] = (await written.execute(db)).rows
-  return { lines: count, text: text ?? '', last: [last] }
-}
-
-const NO_LINES = { lines: 0, text: null, last: null }
-
-async function writePart(db: Kysely<Tables>, kind: Kind, which: RawBuilder<unknown>) {
   const columns = sql.raw(kind.columns.join(', '))
   const { rows } = await sql<Row>`select ${columns} from ${sql.table(kind.table)} ${which}`.execute(db)
   const last = rows.at(-1)
   return {
     lines: rows.length,
     text: rows.map(row => `${kind.write(row)}\n`).join(''),
+    /** The key of the last one. */
     last: last === undefined ? [] : kind.key.map(column => last[column]),
   }
 }

@@ -38,8 +38,6 @@ export interface Kind {
   readonly read: (data: JsonObject, envelope: JsonObject, notes: Notes) => Row
   /** Writes the line of a row, without the newline. */
   readonly write: (row: Row) => string
-  /** An SQL expression that does the same, where there can be many rows. */
-  readonly lineSql?: string
 }
 
 export interface MergeOptions {
@@ -72,7 +70,7 @@ interface Own
 }
 
 /** A kind of record, with what all of them have in common. */
-export function record(name: string, { written, ...own }: Own): Kind {
+export function record(name: string, { written = {}, ...own }: Own): Kind {
   return {
     name,
     table: name.replace('-', '_'),
@@ -89,7 +87,15 @@ export function record(name: string, { written, ...own }: Own): Kind {
       const filled = filledRow(own.read, incoming, { before, written })
       return { ...filled, ...own.merge?.({ ...incoming, ...filled }, before, options) }
     },
-    ...recordLine(name, { ...written, extra: 'extra' }),
+    write: row => {
+      const beside = Object.entries(written).filter(([, column]) => (row[column] ?? null) !== null)
+      return line(
+        name,
+        String(row['document']),
+        row,
+        beside.map(([key, column]) => `"${key}":${row[column]}`).join(','),
+      )
+    },
   }
 }
 
@@ -97,7 +103,7 @@ export function record(name: string, { written, ...own }: Own): Kind {
 function filledRow(
   read: Kind['read'],
   incoming: Row,
-  { before, written = {} }: { readonly before: Row; readonly written: Own['written'] },
+  { before, written }: { readonly before: Row; readonly written: NonNullable<Own['written']> },
 ): Row {
   const missing = incoming['missing'] ?? null
   if (missing === null) return {}
@@ -113,20 +119,6 @@ function filledRow(
   const fields = { ...data, ...Object.fromEntries(names.map(name => [name, known?.[name]])) }
   const columns = Object.entries(read(fields, { ...Object.fromEntries(values), extra }, new Notes()))
   return Object.fromEntries(columns.filter(([column]) => column !== 'given'))
-}
-
-/** The line of a record as the program writes it, and as the database does. */
-function recordLine(name: string, columns: Readonly<Record<string, string>>) {
-  const start = `{"kind":"${name}","data":`
-  const fields = Object.entries(columns).map(([key, column]) => ({ before: `,"${key}":`, column }))
-  const inSql = fields.map(({ before, column }) => `coalesce('${before}' || ${column}, '')`).join(' || ')
-  return {
-    write: (row: Row) => {
-      const values = fields.map(({ before, column }) => ((row[column] ?? null) === null ? '' : before + row[column]))
-      return `${start}${row['document']}${values.join('')}}`
-    },
-    lineSql: `'${start}' || document || ${inSql} || '}'`,
-  }
 }
 
 /** The line of a row; `envelope` is what it has beside `data` and `extra`. */
