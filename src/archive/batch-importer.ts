@@ -73,10 +73,7 @@ export function storeBatch(
         return {
           // What has no decision is a session that is not finished.
           outcomes: records.map((_, line) => outcomeOf(decisions.get(line) ?? 'skipped')),
-          written: decisions
-            .values()
-            .filter(one => WRITTEN.some(written => written === one))
-            .toArray().length,
+          written: [...decisions.values()].filter(one => WRITTEN.some(written => written === one)).length,
           setAside,
         }
       }

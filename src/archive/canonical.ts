@@ -156,7 +156,7 @@ function writerOf(
   // The schemas of contract/fields.ts have these keywords; other types are refused below.
   const { type, anyOf, format, minimum, maximum, ...rest } = schema as TSchema & Partial<JsonSchema>
   if (anyOf !== undefined) return nullableWriter(anyOf, options, depth, isExact)
-  if ('const' in rest) return constantWriter(rest.const)
+  if ('const' in rest) return choiceWriter([rest.const])
   if (rest.enum !== undefined) return choiceWriter(rest.enum)
   switch (type) {
     case 'integer':
@@ -207,18 +207,10 @@ function nullableWriter(
   return (value, notes) => (value === null ? 'null' : write(value, notes))
 }
 
-function constantWriter(expected: unknown): Serialize {
-  const text = JSON.stringify(expected)
-  return value => {
-    if (value !== expected) throw new InvalidError(`must be ${text}`)
-    return text
-  }
-}
-
 function choiceWriter(values: readonly unknown[]): Serialize {
-  const allowed = new Set(values)
+  const rule = `must be ${values.length === 1 ? '' : 'one of '}${values.join(', ')}`
   return value => {
-    if (!allowed.has(value)) throw new InvalidError(`must be one of ${values.join(', ')}`)
+    if (!values.includes(value)) throw new InvalidError(rule)
     return JSON.stringify(value)
   }
 }

@@ -60,7 +60,6 @@ export class UnfinishedError extends Error {
   }
 }
 
-/** What a kind of records has of its own. */
 interface Own
   extends
     Required<Pick<Kind, 'schema' | 'read'>>,
@@ -69,7 +68,6 @@ interface Own
   readonly written?: Readonly<Record<string, string>>
 }
 
-/** A kind of record, with what all of them have in common. */
 export function record(name: string, { written = {}, ...own }: Own): Kind {
   return {
     name,

@@ -40,7 +40,6 @@ export function previewImport(store: Store, lines: LinesOf, options: PreviewOpti
 /** How many deleted records are named: as many as are allowed again at once. */
 export const MAX_DELETED = 1000
 
-/** How many lines of a reason are named. */
 const MAX_LINES = 10
 
 /** The rejected lines by reason: how many, and the first of them. A reason begins with the field, if it is about one. */

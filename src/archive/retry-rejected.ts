@@ -102,7 +102,6 @@ async function retry(
   return done.length
 }
 
-/** A rejected row as a record; undefined if it is none. */
 export function parseRejected(raw: string): IncomingRecord | undefined {
   try {
     const line: unknown = JSON.parse(raw)

@@ -10,7 +10,6 @@ import { overwrite, sha256Without } from './files.ts'
 export type Manifest = Readonly<Type.Static<typeof ManifestSchema>>
 
 const ManifestSchema = Type.Object({
-  /** The version of the program that made it. */
   version: Type.String(),
   schema: Type.Integer(),
   /** The time of its content. */
@@ -35,7 +34,6 @@ export async function writeManifest(db: Kysely<Tables>, manifest: Omit<Manifest,
   return placeholder
 }
 
-/** Writes the digest of a closed file into it. */
 export async function writeFileDigest(path: string, placeholder: string) {
   const { digest, position } = await sha256Without(path, placeholder)
   overwrite(path, position, digest)

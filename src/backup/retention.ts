@@ -30,8 +30,10 @@ export function nameBackup(folder: string, at: number, isEncrypted: boolean): st
  */
 export function removeOld(folder: string, newest: string, retention: Retention): string[] {
   const backups = readdirSync(folder)
-    .map(name => ({ path: join(folder, name), at: momentOf(name) }))
-    .filter((backup): backup is Backup => backup.at !== undefined && isBackup(backup.path))
+    .flatMap(name => {
+      const [path, at] = [join(folder, name), momentOf(name)]
+      return at !== undefined && isBackup(path) ? [{ path, at }] : []
+    })
     .toSorted((a, b) => Temporal.ZonedDateTime.compare(b.at, a.at) || (a.path < b.path ? 1 : -1))
   const kept = keptOf(backups, retention).add(newest)
   const removed = backups.map(({ path }) => path).filter(path => !kept.has(path))
@@ -43,13 +45,11 @@ export function removeOld(folder: string, newest: string, retention: Retention):
   return removed
 }
 
-interface Backup {
-  readonly path: string
-  readonly at: Temporal.ZonedDateTime
-}
-
 /** The paths of the backups to keep; `backups` must be sorted, newest first. */
-function keptOf(backups: readonly Backup[], { days, weeks, months }: Retention): Set<string> {
+function keptOf(
+  backups: readonly { path: string; at: Temporal.ZonedDateTime }[],
+  { days, weeks, months }: Retention,
+): Set<string> {
   const kept = new Set<string>()
   const keep = (count: number, periodOf: (at: Temporal.ZonedDateTime) => string) => {
     const periods = new Set<string>()

@@ -31,7 +31,6 @@ export interface PublishOptions {
 const PAUSES = [1000, 60_000] as const
 /** After how many requests without an answer entities are unavailable. */
 const MISSED_ANSWERS = 5
-/** How long the service may take. */
 const ANSWER_TIMEOUT_MS = 20_000
 
 /** Publishes the entities of an account, and their states as they change, until the signal. Throws Refusal. */

@@ -53,10 +53,7 @@ export function holderText(holder: string): string {
   return holder.slice(holder.indexOf(' ') + 1)
 }
 
-interface Taking {
-  readonly name: string
-  readonly holder: string
-}
+type Taking = Pick<Job, 'name'> & { readonly holder: string }
 
 /** Takes a job, which need not exist. Returns whether it was free. What a process has left of it is due again. */
 async function takeJob({ db, engine }: Pick<Store, 'db' | 'engine'>, { name, holder }: Taking): Promise<boolean> {
@@ -163,5 +160,4 @@ export async function holdJob(store: Pick<Store, 'db' | 'engine'>, { name, by, r
   })
 }
 
-/** How often a job is looked at that another process has. */
 const LOOK_MS = 500

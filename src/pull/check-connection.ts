@@ -12,7 +12,6 @@ import { findTarget, identify, usernameOf } from './whose.ts'
 /** What a source is, and whose key it is there, before anything is stored. */
 export type CheckedSource = Awaited<ReturnType<typeof checkConnection>>
 
-/** How long all requests of a check may take. */
 const CHECK_MS = 30_000
 
 interface CheckOptions {

@@ -380,7 +380,6 @@ export async function retryRejectedOf(store: Store, accountId: number) {
   return { tried: tried + claimed, stored: stored + claimed }
 }
 
-/** How many records may be named by number. */
 export const MAX_NUMBERS = 1000
 
 /** The numbers of a text such as `12,15-40`, each once; undefined unless it has 1 to MAX_NUMBERS of them. */

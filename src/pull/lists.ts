@@ -16,31 +16,23 @@ export const RECENT_MS = 35 * DAY_MS
 /** How often all lists are read to their end. */
 export const FULL_WALK_EVERY_MS = 7 * DAY_MS
 
-export interface SourceList {
-  readonly kind: string
-  readonly table: RecordName
-  readonly title: string
-  /** Below `/api/v1`; a record is at this path followed by its id. */
-  readonly path: string
-  /** The field that orders the list, if it is an instant. */
-  readonly order?: string
+export type SourceList = NonNullable<ReturnType<typeof listOf>>
+
+/** Fields that some sources also leave out of records. */
+const OPTIONAL = new Set(['repsMeasured', 'distanceTravelled'])
+
+/** What the contract does not tell of a list. */
+interface Own {
+  readonly title?: string
   /** The value of `include` that lists take, and the field that it adds to each row. */
   readonly include?: { readonly name: 'owner' | 'template'; readonly field: string }
   /** Whether every source has records of this kind by id. */
   readonly hasRecords?: boolean
   /** Whether rows of the list are never complete records. */
   readonly isSummary?: boolean
-  /** Fields that every record has. */
-  readonly fields: readonly string[]
-  /** Those that are stored as empty where the source leaves them out. */
-  readonly mayBeEmpty: ReadonlySet<string>
 }
 
-/** Fields that some sources also leave out of records. */
-const OPTIONAL = new Set(['repsMeasured', 'distanceTravelled'])
-
-/** What the contract does not tell of a list. */
-const own: Readonly<Record<string, Partial<SourceList>>> = {
+const own: Readonly<Record<string, Own>> = {
   'training-template': { title: 'training programs', isSummary: true, hasRecords: true },
   'lock-session': { include: { name: 'template', field: 'templateId' }, hasRecords: true },
   'training-session': { include: { name: 'owner', field: 'ownerId' }, hasRecords: true },
@@ -57,7 +49,7 @@ export const lockSessions = listNamed('lock-session')
 export const trainingSessions = listNamed('training-session')
 
 /** The list of a kind that the API sends by id. */
-function listOf({ name: kind, schema }: Kind): SourceList | undefined {
+function listOf({ name: kind, schema }: Kind) {
   const title = kind.replace('-', ' ')
   const byId = Object.values<Endpoint>(api).find(({ resourceName }) => resourceName?.toLowerCase() === title)
   const table = recordTables.find(name => name === kind.replace('-', '_'))
@@ -71,9 +63,11 @@ function listOf({ name: kind, schema }: Kind): SourceList | undefined {
     kind,
     table,
     title: `${title}s`,
+    // Below `/api/v1`; a record is at this path followed by its id.
     path: byId.path.replace(/^\/api\/v1|\/:id$/g, ''),
     ...(order === undefined ? {} : { order }),
     fields,
+    // Of the fields that every record has, those that are stored as empty where the source leaves them out.
     mayBeEmpty: new Set(empty.map(([name]) => name)),
     ...own[kind],
   }
@@ -83,7 +77,7 @@ function isInstant(schema: TSchema | undefined): boolean {
   return schema !== undefined && 'format' in schema && schema.format === 'date-time'
 }
 
-function isDevice({ kind }: SourceList): boolean {
+function isDevice({ kind }: { readonly kind: string }): boolean {
   return kind.endsWith('-device')
 }
 

@@ -396,7 +396,6 @@ async function failRound(
   )
 }
 
-/** Failures that end only when somebody does something. */
 const FINAL: ReadonlySet<Failure> = new Set<Failure>(['account', 'removed', 'key'])
 
 /** How many rounds in a row may end with their process before the next one waits. */

@@ -12,7 +12,6 @@ export type NewPullRow = Insertable<PullRowTable>
 
 /** What the source accepts. It is stored, so that later rounds do not try what was refused. */
 export interface Capabilities {
-  /** The path that says whose an API key is. */
   readonly identityPath?: string
   /** Parameters beyond `limit` and `offset` that lists accept. */
   readonly parameters?: Readonly<Partial<Record<'cursor' | 'ownerId', boolean>>>

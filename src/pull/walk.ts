@@ -23,9 +23,7 @@ export interface PageResult {
 type ReadPage = (position: Position) => Promise<SourcePage>
 type HandleRows = (rows: readonly SourceRow[]) => Promise<PageResult>
 
-/** How many rows of a page the next one repeats. */
 const OVERLAP = 10
-/** How often a list is started again before it fails. */
 const MAX_RESTARTS = 10
 /** How many pages in a row may be equal, which many rows added in front can cause. */
 const MAX_SAME_PAGES = 3

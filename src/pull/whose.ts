@@ -25,19 +25,13 @@ import { findSource, type PullSource } from './state.ts'
 
 /** Whose the API key is at the source, which account here that is, and whose each record is. */
 
-/** The account that an API key belongs to, according to the source. */
-export interface Identity {
-  readonly id: number
-  /** The fields of the user; only the id if the source sends no more. */
-  readonly user: SourceData
-  readonly path: string
-}
+export type Identity = NonNullable<Awaited<ReturnType<typeof identify>>>
 
 /**
- * Asks the source whom the API key belongs to, first at the path that returned it before; undefined if it does not say. Throws SourceError
- * unless it has a list of this API.
+ * Asks the source whom the API key belongs to, first at the path that returned it before: the fields of the user, or only the id if it sends
+ * no more; undefined if it does not say. Throws SourceError unless it has a list of this API.
  */
-export async function identify(source: Source, known?: string): Promise<Identity | undefined> {
+export async function identify(source: Source, known?: string) {
   for (const path of new Set([...(known === undefined ? [] : [known]), '/users/me', '/me', '/users'])) {
     const { data } = await source.get(path)
     const user = path === '/users' ? onlyRow(data) : userOf(data)
@@ -128,7 +122,7 @@ export async function findTarget(
   return { id, username: follows ? name : stored.username, isNew: false }
 }
 
-export function usernameOf(user: Identity['user'] | undefined): string | undefined {
+export function usernameOf(user: SourceData | undefined): string | undefined {
   const name = user?.['username']
   return typeof name === 'string' && name !== '' ? name : undefined
 }

@@ -5,7 +5,6 @@ import { parseAddress } from './postgres-address.ts'
 import { type OpenOptions, StoreUnavailableError } from './store.ts'
 
 interface PoolOptions extends pg.PoolConfig {
-  /** Settings of the server for each session. */
   readonly settings: Readonly<Record<string, string>>
   readonly prepare?: (client: pg.ClientBase) => Promise<void>
 }
@@ -13,7 +12,6 @@ interface PoolOptions extends pg.PoolConfig {
 /** The name under which the server lists the connections of this program. */
 export const APPLICATION_NAME = 'lockstep'
 
-/** A pool of connections to the primary at an address. */
 export function makePool(
   url: string,
   { busyTimeoutMs, statementTimeoutMs, connectTimeoutMs = 2000, exclusive = false }: OpenOptions,

@@ -82,7 +82,6 @@ export class UploadedFiles {
     this.#current = 0
   }
 
-  /** Where a line is, for people. */
   placeOf(line: number): string {
     const index = this.#starts.findLastIndex(start => start < line)
     const place = line - (this.#starts[index] ?? 0)

@@ -5,7 +5,6 @@ import { basename, join } from 'node:path'
 import { dataFolderOf } from '../backup/files.ts'
 import { lockFile, makeFolders, sqliteFile, syncFolder, waitForLock } from '../store/index.ts'
 
-/** How long the files of an upload are kept. */
 export const KEPT_MS = 3_600_000
 
 /** What the names of files beside the folder of an upload add to its identifier. */

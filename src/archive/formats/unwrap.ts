@@ -7,12 +7,7 @@ import { FormatError } from './errors.ts'
 /** Opens an encrypted file; it throws its own errors. */
 export type Decrypt = (chunks: AsyncIterable<Buffer>) => AsyncIterable<Buffer>
 
-export interface Peeked {
-  /** The first PEEK_BYTES, or everything if there is less. */
-  readonly start: Buffer
-  /** All bytes, from the first. */
-  readonly chunks: AsyncIterable<Buffer>
-}
+type Peeked = Awaited<ReturnType<typeof peek>>
 
 /** Removes up to MAX_LAYERS of compression and encryption. Throws FormatError, also while the bytes are read. */
 export async function unwrap(chunks: AsyncIterable<Buffer>, decrypt: Decrypt, maxBytes = MAX_BYTES): Promise<Peeked> {
@@ -81,7 +76,8 @@ async function* unzip(chunks: AsyncIterable<Buffer>, unzipped: Duplex): AsyncGen
   }
 }
 
-async function peek(chunks: AsyncIterable<Buffer>): Promise<Peeked> {
+/** The first PEEK_BYTES, or everything if there is less, and all bytes from the first. */
+async function peek(chunks: AsyncIterable<Buffer>) {
   const iterator = chunks[Symbol.asyncIterator]()
   const first: Buffer[] = []
   for (let length = 0; length < PEEK_BYTES;) {
