@@ -13,7 +13,7 @@ import {
 
 /** Lists of access: for its owners, for those who have it, and for the operator. */
 
-export type GivenAccess = ReturnType<typeof givenOf>
+type GivenAccess = ReturnType<typeof givenOf>
 
 /**
  * Who may read the records of an account now, and whose records it may read, by identifier. Access that was given to a username
@@ -27,7 +27,10 @@ export async function listAccess(store: Store, accountId: number, now: number) {
     given: rows
       .filter(row => row.is_given === 1 && (row.is_account === 1 || !matched.has(row.username)))
       .map(givenOf)
-      .toSorted(compareGiven),
+      .toSorted((a, b) => {
+        if (a.accountId === null && b.accountId === null) return a.username < b.username ? -1 : 1
+        return (a.accountId ?? Infinity) - (b.accountId ?? Infinity)
+      }),
     received: rows
       .filter(row => row.is_given === 0)
       .map(receivedOf)
@@ -70,11 +73,6 @@ function givenOf(row: AccessListRow) {
     /** The start of the hour in which the reader last read; null if that is not known. */
     lastReadAt,
   }
-}
-
-function compareGiven(a: GivenAccess, b: GivenAccess): number {
-  if (a.accountId === null && b.accountId === null) return a.username < b.username ? -1 : 1
-  return (a.accountId ?? Infinity) - (b.accountId ?? Infinity)
 }
 
 interface AccessListRow extends AccessRow {

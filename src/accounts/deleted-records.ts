@@ -104,7 +104,6 @@ export const allowRecords = act({
   },
 })
 
-/** Throws Refusal. */
 function kindNamed(name: string): Kind {
   const kind = ownKinds.find(one => one.name === name)
   if (kind === undefined)

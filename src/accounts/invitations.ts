@@ -51,11 +51,6 @@ export async function findInvitation(store: Store, secret: string, now: number) 
   return row ?? ((await isFirstAccountLink(store, secret, now)) ? { id: undefined, username: undefined } : undefined)
 }
 
-interface InvitedAccount {
-  readonly id: number
-  readonly username: string
-}
-
 export interface AcceptedInvitation extends SessionStart {
   readonly secret: string
   /** Of the first account. */
@@ -118,7 +113,7 @@ async function addFirst(db: Kysely<Tables>, username: string): Promise<number | 
 
 const MAX_INVITATION_MS = DAY_MS
 
-const invitationByHash = checkedQuery<{ hash: string; createdAfter: number }, InvitedAccount>(
+const invitationByHash = checkedQuery<{ hash: string; createdAfter: number }, { id: number; username: string }>(
   'invitation',
   (param, named) => sql`
     select ${named}, invitation.hash, account.id, account.username from invitation join account on account.id = invitation.account_id

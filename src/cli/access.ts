@@ -89,7 +89,6 @@ function pairOptions(): Option[] {
   ]
 }
 
-/** Throws Refusal. */
 async function findPair(store: Store, { owner, partner }: PairFlags): Promise<AccessPair> {
   return { ownerId: (await findAccount(store, owner)).id, partnerId: (await findAccount(store, partner)).id }
 }

@@ -61,6 +61,24 @@ export function addAccountCommands(program: Command) {
       say('The tier is set.')
     })
 
+  addSignInCommands(account)
+
+  withOptions(account.command('remove'), accountOption(), new Option('--yes', 'do not ask'), databaseOption())
+    .description(
+      'Removes an account with all its records, API keys and access, and erases them from the database file. Its id stays marked as removed.',
+    )
+    .action(async (flags: StoreOptions & { account: string; yes?: boolean }) => {
+      await withAccount(flags, async (store, { id, username }) => {
+        const what = `account ${id} (${username}) with all its records, API keys and access`
+        await requireConfirmation(flags, `Remove ${what}?`)
+        await removeAccount(store, id, Date.now())
+        say(`The account is removed. Imports and pulls do not bring it back, but account add --id ${id} does.`)
+        await eraseDeleted(store)
+      })
+    })
+}
+
+function addSignInCommands(account: Command) {
   // Excess arguments are allowed here and refused below: the message of commander would repeat the password.
   withOptions(account.command('set-password').allowExcessArguments(), accountOption(), databaseOption())
     .description(
@@ -91,20 +109,6 @@ export function addAccountCommands(program: Command) {
         'Whoever opens this link chooses how to sign in to the account: pass it on in private. Earlier links no longer work.',
       )
       sayIfGuessed(config)
-    })
-
-  withOptions(account.command('remove'), accountOption(), new Option('--yes', 'do not ask'), databaseOption())
-    .description(
-      'Removes an account with all its records, API keys and access, and erases them from the database file. Its id stays marked as removed.',
-    )
-    .action(async (flags: StoreOptions & { account: string; yes?: boolean }) => {
-      await withAccount(flags, async (store, { id, username }) => {
-        const what = `account ${id} (${username}) with all its records, API keys and access`
-        await requireConfirmation(flags, `Remove ${what}?`)
-        await removeAccount(store, id, Date.now())
-        say(`The account is removed. Imports and pulls do not bring it back, but account add --id ${id} does.`)
-        await eraseDeleted(store)
-      })
     })
 }
 

@@ -112,7 +112,11 @@ async function backup(file: string | undefined, flags: BackupFlags) {
   if (file !== undefined) {
     const isOfFolder = [flags.keep, flags.check, flags.every].some(value => value !== undefined)
     if (isOfFolder) throw new Refusal('usage', '--keep, --check and --every need --to')
-    await backUpToFile(file, flags, stop)
+    if (existsSync(file)) throw new Refusal('usage', `${file} exists: name a new file`)
+    requireFolderOf(file)
+    await withStore(flags, store => write(store, file, flags, stop.signal))
+    say(`The backup is complete and verified: ${file}`)
+    if (flags.recipient === undefined) say(NOT_ENCRYPTED)
     return
   }
   const { to: folder = '' } = flags
@@ -128,14 +132,6 @@ async function backup(file: string | undefined, flags: BackupFlags) {
   }
   if (flags.every === undefined) await once()
   else await repeat(flags.every, stop, once)
-}
-
-async function backUpToFile(file: string, flags: BackupFlags, { signal }: StopSignals) {
-  if (existsSync(file)) throw new Refusal('usage', `${file} exists: name a new file`)
-  requireFolderOf(file)
-  await withStore(flags, store => write(store, file, flags, signal))
-  say(`The backup is complete and verified: ${file}`)
-  if (flags.recipient === undefined) say(NOT_ENCRYPTED)
 }
 
 const NOT_ENCRYPTED = 'It is not encrypted: only the owner of the file may read it.'
@@ -232,15 +228,12 @@ async function checkBackup(
     const origin = manifest === undefined ? 'a plain copy' : `of ${manifest.madeAt}`
     intact = `${file} is intact: ${origin}, ${accounts} accounts, ${records} records`
   })
-  await noteCheck(flags)
+  const database = sqliteFile(databaseUrlOf(flags))
+  // There is none on a machine that only checks backups.
+  if (database === undefined || existsSync(database)) {
+    await noting(() => withStore(flags, store => recordCheck(store, Date.now())))
+  }
   return intact
-}
-
-/** Stores the time of the check, unless there is no database, as on a machine that only checks backups. */
-async function noteCheck(flags: CheckFlags) {
-  const file = sqliteFile(databaseUrlOf(flags))
-  if (file !== undefined && !existsSync(file)) return
-  await noting(() => withStore(flags, store => recordCheck(store, Date.now())))
 }
 
 function parseRetention(text: string): Retention {

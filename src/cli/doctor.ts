@@ -45,8 +45,8 @@ async function examine({ name, advice, examine: look, note }: Check, patient: Pa
   }
   // With commands as people run them here.
   const here = advice.replaceAll('`lockstep ', `\`${ownCommand} `)
-  const result = problems === undefined ? 'skipped' : problems.length === 0 ? 'ok' : 'wrong'
-  return { check: name, result: result as typeof result, problems: problems ?? [], advice: here, note: note?.(patient) }
+  const result: 'ok' | 'wrong' | 'skipped' = problems === undefined ? 'skipped' : problems.length === 0 ? 'ok' : 'wrong'
+  return { check: name, result, problems: problems ?? [], advice: here, note: note?.(patient) }
 }
 
 function diagnosisText({ check, result, problems, advice, note }: Diagnosis): string {

@@ -10,8 +10,6 @@ import { type Store, StoreError, StoreLocationError, StoreUnavailableError } fro
 import { UploadFolder } from '../uploads/folder.ts'
 import { say } from './print.ts'
 
-/** How commands open the store. */
-
 /** A command runs once and alone, so it can wait for longer than a server may. */
 export const COMMAND_BUSY_TIMEOUT_MS = 60_000
 

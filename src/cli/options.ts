@@ -2,8 +2,6 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { settings } from '../config.ts'
 import { parseId } from '../contract/parameters.ts'
 
-/** The options that several commands have. */
-
 export function databaseOption(): Option {
   return new Option('--database <url>', `where the records are (${sourceOf(settings.databaseUrl)})`)
 }

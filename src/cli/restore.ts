@@ -31,15 +31,13 @@ export function addRestoreCommand(program: Command) {
     .action(restore)
 }
 
-interface RestoreFlags extends VerifyFlags {
-  readonly force?: boolean
-  readonly revokeKeys?: boolean
-}
-
-async function restore(file: string, flags: RestoreFlags) {
+async function restore(file: string, flags: VerifyFlags & { readonly force?: boolean; readonly revokeKeys?: boolean }) {
   requireFile(file)
   const databaseUrl = databaseUrlOf(flags)
-  refuseSameFile(file, databaseUrl)
+  const path = sqliteFile(databaseUrl)
+  if (path !== undefined && existsSync(path) && realpathSync(path) === realpathSync(file)) {
+    throw new Refusal('usage', `${file} is the database itself: name another one with --database`)
+  }
   const { signal } = stopSignals('interrupted: the database is as before')
   await withVerified(file, flags, { parent: workFoldersOf(databaseUrl), signal }, async backup => {
     const { force = false, revokeKeys = false } = flags
@@ -66,13 +64,6 @@ export async function writeTo(
     // With its journal: the engine would apply it to the next database of that name.
     if (isNew) removeDatabase(path)
     throw error
-  }
-}
-
-function refuseSameFile(file: string, databaseUrl: string) {
-  const path = sqliteFile(databaseUrl)
-  if (path !== undefined && existsSync(path) && realpathSync(path) === realpathSync(file)) {
-    throw new Refusal('usage', `${file} is the database itself: name another one with --database`)
   }
 }
 

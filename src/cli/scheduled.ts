@@ -23,10 +23,6 @@ const SETTINGS = [
 ] as const
 type PullConfig = Pick<Config, (typeof SETTINGS)[number]>
 
-interface PullOrder extends PullConfig {
-  readonly passing: string
-}
-
 /** Pulls from the connections that are due, until none is or the service has ended. */
 export async function pullScheduled(): Promise<void> {
   const stopped = new AbortController()
@@ -36,7 +32,7 @@ export async function pullScheduled(): Promise<void> {
     setTimeout(() => process.exit(), STOP_MS).unref()
   }
   process.once('SIGTERM', stop).once('SIGINT', stop)
-  await runAsChild<PullOrder>(stop, (order, showLife) => {
+  await runAsChild<PullConfig & { readonly passing: string }>(stop, (order, showLife) => {
     setPassingSecret(order.passing)
     const database = order.pullDatabaseUrl === '' ? order.databaseUrl : order.pullDatabaseUrl
     return withStore({ database }, store =>

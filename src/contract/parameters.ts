@@ -80,12 +80,10 @@ function ownerParameters(description: string) {
   return { ownerId, targetUserId }
 }
 
-/** Limits a list to the records of one account. */
 export const ownerFilter = ownerParameters(
   'Only records of this account: the caller, or an account that gave the caller access.',
 )
 
-/** Names the one account that an endpoint is about. */
 export const ownerOrCaller = ownerParameters(
   'The account: the caller (the default), or an account that gave the caller access.',
 )

@@ -5,13 +5,11 @@ export class ResponseTooLargeError extends Error {
   override readonly name = 'ResponseTooLargeError'
 }
 
-/** What is read of a response: its body in chunks, null if it has none. */
-interface ReceivedBody {
-  readonly body: AsyncIterable<Uint8Array> | null
-}
-
-/** The text of a response; reading ends, and the connection with it, once it is too long. Throws ResponseTooLargeError. */
-export async function readBody({ body }: ReceivedBody, maxMebibytes: number): Promise<string> {
+/** The text of a response, whose body comes in chunks, if it has one; reading ends, and the connection with it, once it is too long. Throws ResponseTooLargeError. */
+export async function readBody(
+  { body }: { readonly body: AsyncIterable<Uint8Array> | null },
+  maxMebibytes: number,
+): Promise<string> {
   const decoder = new TextDecoder()
   let text = ''
   let bytes = 0

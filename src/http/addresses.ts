@@ -35,7 +35,6 @@ export function networkPart(address: string): string {
   return isIP(address) === 6 ? ipv6Network(address, 3) : ''
 }
 
-/** The network of the first groups of an address. */
 function ipv6Network(address: string, count: number): string {
   // As URLs write it: without a zone, leading zeros and a dotted quad.
   const { hostname } = new URL(`http://[${address.replace(/%.*$/, '')}]`)

@@ -74,7 +74,6 @@ const tooLarge = (limit: LimitName) => ({
   text: `The ${limit === 'formBytes' ? 'form' : 'upload'} is larger than allowed`,
 })
 
-/** The limit that an error says was reached. */
 export function limitOf(error: unknown): LimitName | undefined {
   if (error instanceof LimitError) return error.limit
   return error instanceof TooManyPasswordsError ? 'passwordChecks' : undefined

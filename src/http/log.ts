@@ -71,7 +71,6 @@ export function makeLog(write: (text: string) => void, { accessLog }: Pick<Confi
   let buffered = ''
   let timer: NodeJS.Timeout | undefined
 
-  /** Writes the lines that are still buffered. */
   const flush = () => {
     clearTimeout(timer)
     timer = undefined

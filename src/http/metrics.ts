@@ -62,7 +62,6 @@ export class Metrics {
     if (limit !== undefined) this.limitReached(limit)
   }
 
-  /** Counts a limit that was reached. */
   limitReached(limit: LimitName) {
     this.#limited.inc({ limit })
   }
@@ -87,7 +86,6 @@ export class Metrics {
     }
   }
 
-  /** All metrics, in the format of Prometheus. */
   text(): Promise<string> {
     return this.#registry.metrics()
   }

@@ -2,12 +2,6 @@ import { networkOf } from './addresses.ts'
 import type { Config } from '../config.ts'
 import { LimitError, type LimitName, limits } from './limits.ts'
 
-/** A request that is charged to its API key, and the window that it then counts in. */
-interface LimitedRequest {
-  readonly startedAt: number
-  window?: RateWindow | undefined
-}
-
 /**
  * The limits of requests with one API key, and of wrong keys from one address, in this process; other processes count for themselves.
  * Times are milliseconds of `performance.now()`, so that a clock that is set back does not extend a window.
@@ -23,7 +17,7 @@ export class RateLimits {
   }
 
   /** Counts a request, and notes its window in it. Throws rate_limited. It must be released after the request. */
-  admit(keyId: number, request: LimitedRequest): RateWindow {
+  admit(keyId: number, request: { readonly startedAt: number; window?: RateWindow | undefined }): RateWindow {
     const { rateLimit, concurrencyLimit } = this.#config
     const window = this.#keys.get(keyId, request.startedAt)
     request.window = window
@@ -149,7 +143,6 @@ export class PageLimits {
     else this.#addresses.use(networkOf(addressOf()), 'addressPages', addressPageLimit, now)
   }
 
-  /** Says that a session exists. */
   confirm(session: string) {
     if (this.#confirmed.size >= limits.windows.max) this.#confirmed.clear()
     this.#confirmed.add(session)

@@ -93,7 +93,6 @@ const healthPlugin: FastifyPluginCallback<{ answers: Answers; isReady: () => Pro
   done()
 }
 
-/** The address of a listener, to print. */
 export function urlOf(host: string, port: number): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }

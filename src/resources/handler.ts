@@ -27,16 +27,10 @@ export interface Result {
   /** The JSON text of `data`, in parts, because joining them would cost a copy; undefined if the caller has it. */
   readonly data?: readonly string[] | LongText
   /** Whose records it holds, or could hold. */
-  readonly ownersRead?: readonly OwnersRead[] | undefined
+  readonly ownersRead?: readonly { readonly area: Area; readonly owners: readonly number[] }[] | undefined
   /** The paging parameters of the next and the previous page, where there is one. */
   readonly next?: PageStart | undefined
   readonly previous?: PageStart | undefined
-}
-
-/** Accounts whose records of an area were read. */
-interface OwnersRead {
-  readonly area: Area
-  readonly owners: readonly number[]
 }
 
 /** A text that is too long to hold in memory. */

@@ -6,14 +6,9 @@ import { formatOptionalTimestamp, formatTimestamp } from '../contract/time.ts'
 import type { Params } from '../store/query.ts'
 import type { AccountRow, KeyRow } from '../store/tables.ts'
 import { type Caller, type Handlers, jsonResult } from './handler.ts'
-import { recordResult } from './record-queries.ts'
+import { recordResult, type StoredRecord } from './record-queries.ts'
 import { idRangeOf, readListPage } from './lists/list-pages.ts'
 import { pageQueries } from './lists/page-queries.ts'
-
-interface Person {
-  readonly document: string
-  readonly etag: string
-}
 
 /** Who asks for people, and when: access that has ended by then does not count. */
 interface Asker {
@@ -47,7 +42,7 @@ const askedBy = <Values extends Asker>(param: Params<Values>): RawBuilder<unknow
   sql`cast(${param('owner')} as bigint) as owner_id`
 
 /** `owners` is the person who is asked for. */
-const personById = checkedQuery<Asker & { id: number; owners: readonly number[] }, Person>(
+const personById = checkedQuery<Asker & { id: number; owners: readonly number[] }, StoredRecord>(
   'person by id',
   (param, named) => sql`
     select ${named}, id as owner_id, document, etag from account where ${linked(param)} and id = ${param('id')}`,

@@ -14,8 +14,7 @@ import {
 import type { Caller, Result } from './handler.ts'
 import type { RecordName } from '../store/tables.ts'
 
-/** One record, as it is sent. */
-interface StoredRecord {
+export interface StoredRecord {
   readonly document: string
   readonly etag: string
 }
@@ -31,13 +30,12 @@ export function recordOrNull(record: StoredRecord | undefined): Result {
   return recordResult(record) ?? { data: ['null'], etag: 'null' }
 }
 
-interface ById extends RecordView {
-  /** Whether public rows of other owners are included. */
-  readonly orPublic?: boolean
-}
-
-/** The record with an identifier; undefined if there is none that the caller may read. */
-export async function recordById(caller: Caller, view: ById, id: number): Promise<Result | undefined> {
+/** The record with an identifier, or a public one of others if the view says so; undefined if there is none that the caller may read. */
+export async function recordById(
+  caller: Caller,
+  view: RecordView & { readonly orPublic?: boolean },
+  id: number,
+): Promise<Result | undefined> {
   const access = accessTo(caller, view.table)
   const form = accessForm(access)
   const name = `${viewName(view)} by id ${view.orPublic} ${accessFormName(form)}`
@@ -56,13 +54,12 @@ export async function recordById(caller: Caller, view: ById, id: number): Promis
   return result && record && { ...result, ownersRead: [{ area: areaOf(view.table), owners: [record.owner_id] }] }
 }
 
-interface Newest extends RecordView {
-  /** Whether only rows that are active count. */
-  readonly isActive?: boolean
-}
-
-/** The newest record of one account, the one named or the caller; `null` if there is none. */
-export async function newestRecord(caller: Caller, view: Newest, ownerId: number | undefined): Promise<Result> {
+/** The newest record of one account, the one named or the caller, or the newest that is active; `null` if there is none. */
+export async function newestRecord(
+  caller: Caller,
+  view: RecordView & { readonly isActive?: boolean },
+  ownerId: number | undefined,
+): Promise<Result> {
   const access = accessTo(caller, view.table, ownerId ?? caller.grant.accountId)
   const form = accessForm(access)
   const name = `newest ${viewName(view)} ${view.isActive} ${accessFormName(form)}`

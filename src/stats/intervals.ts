@@ -54,11 +54,6 @@ export function lockEnd({ at, ended_at, is_active }: Ending, events: readonly Lo
   return ended_at ?? Math.max(at, ...events.map(([at]) => at))
 }
 
-/** When a lock session is planned to end; null if it is not active, or that is not known. */
-export function plannedEnd({ ended_at, is_active }: Ending): number | null {
-  return is_active === 1 ? ended_at : null
-}
-
 /** Milliseconds locked and not locked over all intervals, and those of the longest locked one. */
 export function totalsOf(intervals: readonly LockInterval[]): { locked: number; open: number; longest: number } {
   let locked = 0

@@ -16,7 +16,7 @@ import { pause } from '../fairness.ts'
 import { bounded, checkHistorySize, maxMegabytes, ONE_MORE } from './history-cache.ts'
 import type { Params } from '../store/query.ts'
 import type { Tables } from '../store/tables.ts'
-import { lockEnd, type LockEvent, lockIntervals, plannedEnd } from './intervals.ts'
+import { lockEnd, type LockEvent, type LockInterval, lockIntervals } from './intervals.ts'
 import { withoutPractice } from './lock-statistics.ts'
 
 /** Queries of lock sessions for statistics: most read columns, not records. */
@@ -64,7 +64,11 @@ const MAX_BATCH_ROWS = 200
 const ROWS_IN_PART = 2000
 
 /** Of lock sessions, those of a time, which statistics count, and what is known of their templates. */
-export function locksWithin(sessions: readonly LockStats[], { start, end }: Time, until: number) {
+export function locksWithin(
+  sessions: readonly LockStats[],
+  { start, end }: Pick<LockInterval, 'start' | 'end'>,
+  until: number,
+) {
   const overlapping = sessions.filter(({ at, endAt }) => at <= until && at < end && (endAt ?? Infinity) >= start)
   const counted = withoutPractice(overlapping)
   return {
@@ -72,11 +76,6 @@ export function locksWithin(sessions: readonly LockStats[], { start, end }: Time
     practiceSessions: overlapping.length - counted.length,
     unknownTemplate: counted.filter(({ rules }) => rules === undefined).length,
   }
-}
-
-interface Time {
-  readonly start: number
-  readonly end: number
 }
 
 /** What is needed of each lock session to find those of a template. */
@@ -169,7 +168,8 @@ function lockStats(row: LockRow, now: number) {
         : { isPractice: row.is_test_lock === 1, showsTime: row.is_time_displayed === 1 },
     /** When it ended, null while it runs. */
     endAt,
-    plannedEnd: plannedEnd(row),
+    /** Null if it is not active, or its planned end is not known. */
+    plannedEnd: row.is_active === 1 ? row.ended_at : null,
     /** Whether somebody typed it into a table. */
     isTyped: row.made_here !== null,
     events,

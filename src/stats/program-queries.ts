@@ -19,7 +19,6 @@ export async function programsOf(store: Store, access: Access) {
   }))
 }
 
-/** The programs of some accounts with their segments. */
 export const programs = templateQueries<TrainingTemplate>('training_template', 'program')
 
 /** The names of programs that only tables have, by the numbers that stand for them. */

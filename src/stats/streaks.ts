@@ -2,21 +2,15 @@ import { type Best, higher } from './highest.ts'
 import { previousDay, type ZoneClock } from './zone-clock.ts'
 import { formatDate } from '../contract/time.ts'
 
-/** Days in a row on which something happened, by the first and the last, as `YYYY-MM-DD`. */
-interface Streak {
-  readonly days: number
-  readonly from: string
-  readonly to: string
-}
-
 /**
  * The streaks of days in ascending order, which may repeat: the current one, up to today or, while today has none yet, to yesterday; and
  * the longest, the latest of equals. Days after today do not count.
  */
 export function streaksOf(days: readonly number[], today: number, clock: ZoneClock) {
-  let longest: Best<Streak> | undefined
+  let longest: Best<ReturnType<typeof run>> | undefined
   let first = NaN
   let last = NaN
+  /** Days in a row, by the first and the last, as `YYYY-MM-DD`. */
   const run = () => ({ days: length, from: formatDate(first), to: formatDate(last) })
   let length = 0
   for (const day of days) {

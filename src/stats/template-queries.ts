@@ -35,7 +35,6 @@ export function templateQueries<Template>(table: 'lock_template' | 'training_tem
     return { owner, record: JSON.parse(document) as Template, document }
   }
   return {
-    /** How many some accounts have. */
     async count(store: Store, access: Access): Promise<number> {
       const rows = await readChecked(store, counts, access)
       return rows.reduce((sum, { count }) => sum + count, 0)

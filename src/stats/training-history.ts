@@ -12,7 +12,7 @@ import { streaksOf } from './streaks.ts'
 import { trainingSessions } from './training-queries.ts'
 import { trainingStatistics } from './training-statistics.ts'
 import { type Filters, matching, sessionsBetween, type SessionStats, summarize } from './training.ts'
-import { endOfTomorrow, zoneClock } from './zone-clock.ts'
+import { endOfTomorrow, type ZoneClock, zoneClock } from './zone-clock.ts'
 
 export type TrainingHistory = Awaited<ReturnType<typeof trainingHistory>>
 
@@ -73,21 +73,7 @@ export async function trainingHistory(store: Store, { owner, start }: OwnerAcces
     programUses(timeZone: string, now: number): Promise<ReadonlyMap<number, Readonly<ProgramUse>>> {
       const clock = zoneClock(timeZone)
       const end = endOfTomorrow(clock, clock.dayOf(now))
-      const compute = async () => {
-        const uses = new Map<number, ProgramUse & { readonly grades: GradeCounts }>()
-        await forEachPausing(sessions, ({ program, passed, at, grade }) => {
-          const use = uses.getOrInsertComputed(program, () => {
-            return { sessions: 0, passed: 0, last: null, median: null, lastGrades: [], grades: new GradeCounts() }
-          })
-          use.sessions += 1
-          use.passed += passed ? 1 : 0
-          if (grade !== null) use.grades.add(grade)
-          if (at >= end) return
-          use.last = at
-          if (grade !== null) use.lastGrades = [...use.lastGrades.slice(-9), { at, value: grade, isPassed: passed }]
-        })
-        return new Map([...uses].map(([id, { grades, ...use }]) => [id, { ...use, median: grades.percentile(50) }]))
-      }
+      const compute = () => usesOf(sessions, end)
       return cached(`programs before ${end}`, compute, ({ size }) => size * FIGURES_BYTES)
     },
 
@@ -97,16 +83,36 @@ export async function trainingHistory(store: Store, { owner, start }: OwnerAcces
       const today = clock.dayOf(now)
       const compute = async () => {
         const { sessions: selected } = await select(filters)
-        const days = new Set<number>()
-        await forEachPausing(selected, ({ at }) => days.add(clock.dayOf(at)))
         const sums = await trainingStatistics(selected, bucketsOf(range, clock, now), clock)
-        return { ...sums, streaks: streaksOf([...days], today, clock) }
+        return { ...sums, streaks: streaksOf(await daysOf(selected, clock), today, clock) }
       }
       return cached(`statistics ${JSON.stringify([filters, range, timeZone, today])}`, compute, ({ buckets }) => {
         return (buckets.length + 1) * STATISTICS_BYTES
       })
     },
   }
+}
+
+async function daysOf(sessions: readonly SessionStats[], clock: ZoneClock): Promise<number[]> {
+  const days = new Set<number>()
+  await forEachPausing(sessions, ({ at }) => days.add(clock.dayOf(at)))
+  return [...days]
+}
+
+async function usesOf(sessions: readonly SessionStats[], end: number) {
+  const uses = new Map<number, ProgramUse & { readonly grades: GradeCounts }>()
+  await forEachPausing(sessions, ({ program, passed, at, grade }) => {
+    const use = uses.getOrInsertComputed(program, () => {
+      return { sessions: 0, passed: 0, last: null, median: null, lastGrades: [], grades: new GradeCounts() }
+    })
+    use.sessions += 1
+    use.passed += passed ? 1 : 0
+    if (grade !== null) use.grades.add(grade)
+    if (at >= end) return
+    use.last = at
+    if (grade !== null) use.lastGrades = [...use.lastGrades.slice(-9), { at, value: grade, isPassed: passed }]
+  })
+  return new Map([...uses].map(([id, { grades, ...use }]) => [id, { ...use, median: grades.percentile(50) }]))
 }
 
 /** Some sessions of a history, with a name that no others of it have. */

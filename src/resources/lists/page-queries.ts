@@ -10,7 +10,7 @@ export interface PageQueries<Values> {
   readonly rowSizes: CheckedQuery<Values, RowSizes>
   /** Undefined for a list whose validators follow from its rows. */
   readonly revisions: CheckedQuery<Values, Pick<PageRow, 'revisions'>> | undefined
-  readonly chunk: CheckedQuery<Values & Chunk, ChunkRow>
+  readonly chunk: CheckedQuery<Values & Chunk, { readonly text: string; readonly etag: string }>
 }
 
 /**
@@ -39,11 +39,6 @@ export interface RowSizes extends Omit<PageRow, 'documents'> {
 interface Chunk {
   readonly id: number
   readonly start: number
-}
-
-interface ChunkRow {
-  readonly text: string
-  readonly etag: string
 }
 
 /** Chunks of this size are garbage collected with the young generation and do not accumulate. */

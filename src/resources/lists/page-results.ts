@@ -6,12 +6,6 @@ import { etagsIn } from '../../contract/validators.ts'
 
 /** Pages of lists, from their rows or from a validator. */
 
-/** The facts about a row that are read before its text. */
-interface LongRow {
-  readonly etag: string
-  readonly bytes: number
-}
-
 export interface PageParams {
   readonly limit: number
   readonly offset: number | undefined
@@ -40,7 +34,7 @@ export function pageResult(page: PageRow, source: ListPageSource): Result {
 export function longPageResult(
   rowSizes: RowSizes,
   source: ListPageSource,
-  read: (id: number, row: LongRow) => AsyncIterable<string>,
+  read: (id: number, row: { readonly etag: string; readonly bytes: number }) => AsyncIterable<string>,
 ): Result {
   const { hasMore, pagination, ...rest } = frameOf(rowSizes, source)
   const { sizes, etags, positions } = rowSizes
