@@ -14,7 +14,6 @@ export interface Picture {
   /** What it shows, in a sentence. */
   readonly summary?: Part
   readonly actions?: Html | undefined
-  readonly isWide?: boolean
   readonly drawing: Html | undefined
   readonly empty: string
   /** How many lines it has, if time goes on from the end of one to the start of the next. */
@@ -43,9 +42,9 @@ export type LegendItem = readonly [
 ]
 
 export function picture(shown: Picture): Html {
-  const { id, title, summary, actions, isWide = false, legend = [], figures } = shown
+  const { id, title, summary, actions, legend = [], figures } = shown
   return html`
-    <section class="card chart${isWide ? ' wide' : ''}" id="${id}">
+    <section class="card chart" id="${id}">
       <div class="card-head"><h2>${title}</h2>${actions}</div>
       ${summary === undefined ? nothing : html`<p class="summary">${summary}</p>`}
       ${plotOf(shown)}

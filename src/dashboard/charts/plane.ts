@@ -4,7 +4,7 @@ import { DAY_MS, addBuckets, bucketStart } from '../../contract/time.ts'
 import { BREAK_DAYS } from '../../stats/training.ts'
 import { zoneClock } from '../../stats/zone-clock.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
-import { dateText, isThisYear, monthName, shortDay } from '../text/text.ts'
+import { isThisYear, monthName, shortDay } from '../text/text.ts'
 
 /**
  * What pictures are drawn with. Positions are per cent of the plane, so that one drawing fits every width: bars, dots and letters keep
@@ -27,26 +27,19 @@ interface PlaneOptions {
   readonly part?: number
   readonly values: Range
   readonly isNice?: boolean
-  /** The first and the last instant, which are named instead of times near them. */
-  readonly ends?: Range | undefined
   readonly timeZone: string
   readonly text: (value: number) => string
 }
 
-export function plane({ time, part = 0, values, isNice = false, ends, timeZone, text }: PlaneOptions): Plane {
+export function plane({ time, part = 0, values, isNice = false, timeZone, text }: PlaneOptions): Plane {
   const x = scaleUtc(time, [0, 100])
   const scale = valueScale(values, text, isNice)
-  const isBetween = ({ at }: { readonly at: number }) => ends === undefined || (x(at) > 10 && x(at) < 86)
-  const ticks = timeTicks(time, timeZone, part).filter(isBetween)
+  const ticks = timeTicks(time, timeZone, part)
   const times = ticks.map(
     ({ at, name }, index) =>
-      html`<text${ends === undefined && (ticks.length <= FITS_EVERYWHERE || index % SHOWN_EVERYWHERE === 0) ? html` class="main"` : nothing} x="${percent(x(at + part / 2))}">${name}</text>`,
+      html`<text${ticks.length <= FITS_EVERYWHERE || index % SHOWN_EVERYWHERE === 0 ? html` class="main"` : nothing} x="${percent(x(at + part / 2))}">${name}</text>`,
   )
-  const named = ends?.map(
-    (at, index) =>
-      html`<text class="main ${index === 0 ? 'begin' : 'end'}" x="${100 * index}%">${dateText({ timeZone }, at)}</text>`,
-  )
-  return { x, y: scale.y, axes: html`${scale.axes}<svg class="times" y="100%">${times}${named}</svg>` }
+  return { x, y: scale.y, axes: html`${scale.axes}<svg class="times" y="100%">${times}</svg>` }
 }
 
 export function valueScale(values: Range, text: PlaneOptions['text'], isNice = false): Omit<Plane, 'x'> {

@@ -274,19 +274,17 @@ export function planeOfTime(
   {
     values = [0, 1],
     isNice = false,
-    ends,
     text = numberText,
   }: {
     readonly values?: Range
     readonly isNice?: boolean
-    readonly ends?: Range | undefined
     readonly text?: (value: number) => string
   } = {},
 ): Plane {
   const edges = boundaries(parts)
   const [begin = 0, until = 0] = edges.slice(-3)
   const time: Range = [edges[0] ?? from, edges.at(-1) ?? to]
-  return plane({ time, part: until - begin, values, isNice, ends, timeZone, text })
+  return plane({ time, part: until - begin, values, isNice, timeZone, text })
 }
 
 /** The pale band behind marks: at the middle of each part, what is usual there. */
@@ -318,7 +316,6 @@ interface Bars extends Words, MeasuredTime {
   readonly id: string
   readonly title: string
   readonly actions?: Html | undefined
-  readonly isWide?: boolean
   readonly series: readonly Series[]
   /** What was before the shown time, where bars are compared with what is usual. */
   readonly earlier?: readonly Measured[] | undefined
@@ -328,7 +325,7 @@ interface Bars extends Words, MeasuredTime {
 
 /** A bar for each part of the time, behind it what was usual before it, and a tick at the goal of the last one. */
 export function barPicture(viewer: Viewer, bars: Bars): PartPicture {
-  const { id, title, actions, isWide = false, time, series, measured, goal } = bars
+  const { id, title, actions, time, series, measured, goal } = bars
   const { unit, parts } = time
   const usual = usualOf(time, bars.earlier, measured)
   const isEmpty = series.every(({ values }) => values.every(value => (value ?? 0) <= 0))
@@ -356,7 +353,6 @@ export function barPicture(viewer: Viewer, bars: Bars): PartPicture {
       picture({
         id,
         title,
-        isWide,
         summary,
         actions,
         drawing: isEmpty

@@ -79,7 +79,6 @@ export function shares(
     id,
     title: lockText(`Locked by ${time.unit}`, viewer),
     empty: lockText('No locked time in this period', viewer),
-    isWide: true,
     time,
     series: [
       { title: stateName('locked', viewer), look: 'solid', values: buckets.map(({ percent }) => percent) },

@@ -84,7 +84,7 @@ export function lockTemplateColumns(
   const strips: TableColumn<TemplateUse> | undefined = axis && {
     title: html`Lasted, in ${axis.units}${lengthAxis(axis)}`,
     line: 'second',
-    cell: use => html`<div class="lengths">${lengthMarks(use, axis, until)}</div>`,
+    cell: use => lengthMarks(use, axis, until),
   }
   return [
     {
@@ -176,7 +176,7 @@ const UNITS = [
 
 function lengthAxis({ ticks }: Axis): Html {
   const names = ticks.map(({ at, name }) => markText(at, 120, name, ' quiet'))
-  return html`<div class="lengths">${strip(html`${names}`, 14)}</div>`
+  return strip(html`${names}`, 14)
 }
 
 /** What is planned, and a dot for each lock, beside each other where they lasted as long; lines of the axis, also beyond it. */
@@ -319,7 +319,6 @@ function lengthsPicture(viewer: Viewer, template: LockTemplate, locks: readonly 
   return picture({
     id: 'lengths',
     title: 'How long they lasted',
-    isWide: true,
     summary: plannedText(
       { low, high },
       ended.map(({ length }) => length),

@@ -13,7 +13,6 @@ import {
   percent,
   type Plane,
   type Point,
-  type Range,
   stretched,
   uprights,
 } from '../../charts/plane.ts'
@@ -67,9 +66,7 @@ export function gradePicture(viewer: Viewer, shown: ShownSessions, byType: Html 
   const points = isOfProgram && !isDense ? marks : medianPoints(shown)
   const line = points.filter(point => point !== null)
   const drawn = isDense ? line.flatMap(({ low, high }) => [low, high]) : marks.map(({ value }) => value)
-  const dates: Range | undefined =
-    isOfProgram && marks.length > 1 ? [marks[0]?.at ?? 0, marks.at(-1)?.at ?? 0] : undefined
-  const space = planeOf(viewer, shown, [...drawn, ...ends(usual)], dates)
+  const space = planeOf(viewer, shown, [...drawn, ...ends(usual)])
   const [part] = time.parts
   const breakDays = isDense && part !== undefined ? (part.until - part.begin) / DAY_MS : 0
   // The time between sessions with a program is no break.
@@ -217,8 +214,8 @@ function medianPoints({ summary, time }: ShownSessions): (GradePoint | null)[] {
   })
 }
 
-function planeOf(viewer: Viewer, { time }: ShownSessions, grades: readonly number[], ends?: Range): Plane {
-  return planeOfTime(viewer, time, { values: gradeRange(grades), ends, text: percentText })
+function planeOf(viewer: Viewer, { time }: ShownSessions, grades: readonly number[]): Plane {
+  return planeOfTime(viewer, time, { values: gradeRange(grades), text: percentText })
 }
 
 /** `88 % (80–95)` */
