@@ -24,22 +24,7 @@ export interface Picture {
 }
 
 /** A style of marks in a picture, and what it means. */
-export type LegendItem = readonly [
-  look:
-    | 'filled'
-    | 'hollow'
-    | 'line'
-    | 'spread'
-    | 'usual'
-    | 'break'
-    | 'goal'
-    | 'solid'
-    | 'so-far'
-    | 'tick'
-    | 'late'
-    | 'ahead',
-  text: string,
-]
+export type LegendItem = readonly [look: string, text: string]
 
 export function picture(shown: Picture): Html {
   const { id, title, summary, actions, legend = [], figures } = shown
@@ -59,11 +44,11 @@ export function legendOf(items: readonly LegendItem[]): Html {
 }
 
 /** A mark as pictures draw it, beside the text that says what it means. */
-export function legendMark(look: LegendItem[0]): Html {
+export function legendMark(look: string): Html {
   return html`<svg class="plane mark ${look}" height="12" aria-hidden="true">${markOf(look)}</svg>`
 }
 
-function markOf(look: LegendItem[0]): Html {
+function markOf(look: string): Html {
   if (look === 'filled' || look === 'hollow')
     return dots(look, { x: at => at, y: value => value }, [{ at: 50, value: 50 }])
   if (look === 'line' || look === 'goal' || look === 'spread') return levels(look, [{ x: [0, 100], y: 50 }])

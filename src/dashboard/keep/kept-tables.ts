@@ -152,7 +152,6 @@ function known(value: number | null | undefined): string {
 function cellText(cell: Part): string {
   return html`${cell}`
     .toString()
-    .replaceAll(/<svg[^>]*aria-label="([^"]*)"[^>]*>.*?<\/svg>/gs, '$1')
     .replaceAll(/<time[^>]*title="([^"]*)"[^>]*>.*?<\/time>/gs, '$1')
     .replaceAll(/<[^>]*>/g, ' ')
     .replaceAll(/&(?:amp|lt|gt|quot|#39);/g, entity => ENTITIES[entity] ?? entity)

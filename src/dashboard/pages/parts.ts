@@ -341,6 +341,7 @@ export function barPicture(viewer: Viewer, bars: Bars): PartPicture {
   ]
   const summary = summaryOf(bars, bars, usual)
   const { text, cellText = text } = bars
+  const first: Bars = { ...bars, series: series.slice(0, 1), isShare: false }
   const column = ({ title, values }: Series): TableColumn<PartRow> => ({
     title,
     cell: ({ index }) => (values[index] == null ? NONE : cellText(values[index])),
@@ -348,7 +349,7 @@ export function barPicture(viewer: Viewer, bars: Bars): PartPicture {
   return {
     columns: [...series.map(column), ...usualColumn(bars, measured, usual)],
     summary,
-    strip: isEmpty ? nothing : stripOf(space, { ...bars, series: series.slice(0, 1), isShare: false }, usual),
+    strip: isEmpty ? nothing : strip(html`${drawingOf(space, first, usual)}${barTexts(space, first, usual)}`),
     card: figures =>
       picture({
         id,
@@ -363,10 +364,6 @@ export function barPicture(viewer: Viewer, bars: Bars): PartPicture {
         figures,
       }),
   }
-}
-
-function stripOf(space: Plane, bars: Bars, usual: readonly (Usual | undefined)[]): Html {
-  return strip(html`${drawingOf(space, bars, usual)}${barTexts(space, bars, usual)}`)
 }
 
 function planeOf(viewer: Viewer, bars: Bars, usual: readonly (Usual | undefined)[]): Plane {
