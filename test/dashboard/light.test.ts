@@ -85,7 +85,7 @@ describe('a long history', () => {
     const encodingOf = ({ headers }: Seen) => headers.get('Content-Encoding')
     const page = await ann.get('/training', encodings)
     assert.equal(encodingOf(page), 'gzip')
-    assert.match(page.text, /<h1>Training<\/h1>/)
+    assert.match(page.text, /<h1>Training\b/)
     assert.equal(page.headers.get('Vary'), 'Accept-Encoding')
     for (const accepted of ['identity', 'br, gzip;q=0']) {
       assert.equal(encodingOf(await ann.get('/training', { 'Accept-Encoding': accepted })), null)
