@@ -15,24 +15,14 @@ export { conflictChoices, ImportError, type OnConflict } from './report.ts'
 export const errorChoices = ['fail', 'set-aside'] as const
 export type OnError = (typeof errorChoices)[number]
 
-export interface ImportOptions {
-  readonly onConflict?: OnConflict
+type SharedOptions = 'onConflict' | 'tiers' | 'isArchive' | 'onlyAccount' | 'file' | 'signal' | 'onDecided'
+
+export interface ImportOptions extends Partial<Pick<IncomingOptions, SharedOptions>> {
   readonly onError?: OnError
   /** The name of the archive in the list of rejected rows. */
   readonly source?: string
-  /** As its owners call it, who can take out again what it adds. */
-  readonly file?: string
-  /** Whether the tier of stored accounts, and its end, are updated. */
-  readonly tiers?: boolean
   /** Called with the number of bytes read so far, and with undefined when storing begins. */
   readonly progress?: (bytes: number | undefined) => void
-  readonly onDecided?: NonNullable<IncomingOptions['onDecided']>
-  /** Stops the import; nothing is written. */
-  readonly signal?: AbortSignal
-  /** Whether the lines are those of an archive, in which a missing field means no value. */
-  readonly isArchive?: boolean
-  /** Only records of this account are stored; those of others, accounts and access are counted and left out. */
-  readonly onlyAccount?: number
   /** Called in the transaction that stores the records; what it throws ends the import. */
   readonly confirm?: (db: Kysely<Tables>) => Promise<void>
   /** Work of the transaction that stores the records, after they are stored. */

@@ -9,15 +9,13 @@ import type { Store } from '../store/index.ts'
 import type { PullSourceTable, Tables } from '../store/tables.ts'
 import { ListPull, type RoundState } from './list-pull.ts'
 import { FULL_WALK_EVERY_MS, idOf, lockSessions, type SourceData, sourceLists, trainingSessions } from './lists.ts'
-import { type PullProgress, type PullReport, ReportBuilder } from './report.ts'
+import { type PullReport, ReportBuilder } from './report.ts'
 import { type Source, SourceError, SourceRefusedError, SourceUnavailableError } from './source.ts'
 import { capabilitiesOf, findSource, type PullSource, readCapabilities } from './state.ts'
 import { SourceReader } from './walk.ts'
 import { claimRejected, findTarget, identify, type Identity, makeOwnership, type Target, usernameOf } from './whose.ts'
 
-export interface RoundOptions {
-  readonly store: Store
-  readonly source: Source
+export interface RoundOptions extends Pick<RoundState, 'store' | 'source' | 'progress'> {
   /** The value of `--account`. */
   readonly account?: string | undefined
   /** Whether all lists are read to their end, and every record is read again. */
@@ -26,7 +24,6 @@ export interface RoundOptions {
   readonly mine?: boolean | undefined
   /** Numbers of lock sessions to read by id, where the source has no list of them. */
   readonly lockSessions?: readonly number[] | undefined
-  readonly progress?: (progress: PullProgress) => void
   /** Bounds what is stored of the account of the API key: set for pulls that a page started. */
   readonly quota?: QuotaConfig
   /** Is told of another pull for the account that has stopped, from which this one takes over. */

@@ -18,10 +18,9 @@ import {
 } from '../jobs/jobs.ts'
 import { type Store, StoreFullError } from '../store/index.ts'
 import {
-  type Clock,
-  type Send,
   Source,
   SourceError,
+  type SourceOptions,
   SourceRefusedError,
   SourceUnavailableError,
   StoppedError,
@@ -43,17 +42,12 @@ import { type Kysely, type Selectable, sql } from 'kysely'
 import { recordEvent, SERVICE } from '../accounts/events.ts'
 import type { Tables } from '../store/tables.ts'
 
-export interface ScheduledOptions {
+export interface ScheduledOptions extends Required<Pick<SourceOptions, 'rate' | 'send' | 'clock' | 'stop'>> {
   readonly store: Store
   /** What the leases of this process are known by. */
   readonly holder: string
   readonly secret: Secret
-  readonly send: Send
   readonly quota: QuotaConfig
-  /** Requests a minute to each origin; 0 for no limit. */
-  readonly rate: number
-  readonly clock: Clock
-  readonly stop: AbortSignal
   /** Called with each renewed lease and each progress. */
   readonly showLife?: () => void
   /** Is told what no connection can show. */

@@ -276,11 +276,7 @@ export class SourceReader {
   }
 }
 
-interface ListFeatures {
-  readonly cursor: boolean
-  readonly ownerId: boolean
-  readonly include: boolean
-}
+type ListFeatures = Readonly<Record<'cursor' | 'ownerId' | 'include', boolean>>
 
 const PAGE_SIZE = 100
 /** The statuses with which servers refuse unknown parameters. */

@@ -63,13 +63,10 @@ export interface Table {
   readonly hasBreaks: boolean
   valuesOf(record: Row): Readonly<Record<string, unknown>>
   /** The line of an archive, from the values of a row. Throws InvalidError. */
-  line(values: Readonly<Record<string, unknown>>, row: RowContext): JsonObject
-}
-
-interface RowContext {
-  readonly id: number
-  readonly account: number
-  readonly madeHere: MadeHere
+  line(
+    values: Readonly<Record<string, unknown>>,
+    row: { readonly id: number; readonly account: number; readonly madeHere: MadeHere },
+  ): JsonObject
 }
 
 function column<V>(title: string, type: CellType<V>, rules: Rules = {}): Column<V> {
