@@ -8,7 +8,7 @@ import { isObject } from '../archive/values.ts'
 import type { Endpoint } from '../contract/endpoint.ts'
 import { api } from '../contract/index.ts'
 import { DAY_MS, parseInstant } from '../contract/time.ts'
-import { type RecordName, recordTables } from '../store/tables.ts'
+import { recordTables } from '../store/tables.ts'
 
 /** How far back lists are read in every round, and how long unfinished sessions are read again. */
 export const RECENT_MS = 35 * DAY_MS
