@@ -13,8 +13,6 @@ import {
 
 /** Lists of access: for its owners, for those who have it, and for the operator. */
 
-type GivenAccess = ReturnType<typeof givenOf>
-
 /**
  * Who may read the records of an account now, and whose records it may read, by identifier. Access that was given to a username
  * comes last, by name, until somebody has read with it: so the order does not tell whether there is such an account.
