@@ -4,7 +4,8 @@ import { chmodSync, mkdtempSync, readdirSync, readFileSync, statfsSync } from 'n
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Notice } from './run-cleanup.ts'
-import type { Message, TestResult } from './run-files.ts'
+import type { TestResult } from './run-files.ts'
+import { startProcess, type TestProcess } from './run-process.ts'
 import { makeBundles } from './support/bundles.ts'
 import { postgresPrograms, type PostgresServer, startPostgres } from './support/postgres.ts'
 
@@ -24,13 +25,11 @@ type Engine = 'SQLite' | 'PostgreSQL'
 
 interface Job {
   readonly engine: Engine
-  /** Paths below this folder, of files that share a process. */
-  readonly files: readonly string[]
+  /** Its path below this folder. */
+  readonly file: string
 }
 
-interface Result extends TestResult {
-  readonly engine: Engine
-}
+type Result = Job & TestResult
 
 /** Files that take long, measure time, or set what a process has once, in a process of their own: the longest first. */
 const FIRST: readonly string[] = [
@@ -54,11 +53,8 @@ const FIRST: readonly string[] = [
 /** Settings of a server that nobody restarts. */
 const QUICK = { synchronous_commit: 'off', max_wal_size: '256MB' }
 
-/** Longer than any test takes on a slow machine. A process that reports no test for longer left something open, and is ended. */
-const TEST_LIMIT_MINUTES = isExhaustive ? 24 * 60 : isSlow ? 20 : 5
-
-/** As many other files share a process: starting one and loading the program into it takes as long as a short file. */
-const FILES_PER_PROCESS = 12
+/** Longer than any file takes on a slow machine. A process that reports no test for longer left something open, and is ended. */
+const FILE_LIMIT_MINUTES = isExhaustive ? 24 * 60 : isSlow ? 30 : 5
 
 /** Files that fail are run once more, alone: a busy machine delays what tests wait for. More than these are a fault for certain. */
 const MAX_FILES_RUN_AGAIN = 4
@@ -68,8 +64,10 @@ const onBoth = [...files.filter(runsOnBoth), ...(isSlow ? selectFiles(false).fil
 if (files.length + onBoth.length === 0) throw new Error(`no test file matches: ${process.argv.slice(2).join(' ')}`)
 const isMissingPostgres = onBoth.length > 0 && postgresPrograms === undefined
 const filesOf = { SQLite: files, PostgreSQL: isMissingPostgres ? [] : onBoth }
-// Those on PostgreSQL take longer.
-const jobs = [...jobsOf('PostgreSQL'), ...jobsOf('SQLite')].toSorted((a, b) => rankOf(a) - rankOf(b))
+/** What nobody has taken. Those on PostgreSQL take longer. */
+const queue = (['PostgreSQL', 'SQLite'] as const)
+  .flatMap(engine => filesOf[engine].map((file): Job => ({ engine, file })))
+  .toSorted((a, b) => rankOf(a) - rankOf(b))
 
 let server: PostgresServer | undefined
 const temporary = makeTemporary()
@@ -79,6 +77,8 @@ Object.assign(process.env, await makeBundles())
 const cleanup = fork(join(import.meta.dirname, 'run-cleanup.ts'), [temporary], { detached: true })
 /** What runs now: the title of the last test that ended, and when. */
 const running = new Map<Job, { title: string; at: number }>()
+/** The processes that run files of an engine. */
+const processes = new Map<TestProcess, Engine>()
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.once(signal, () => {
     process.stdout.write(describeRunning())
@@ -90,9 +90,8 @@ if (filesOf.PostgreSQL.length > 0) server = await startPostgres({ settings: QUIC
 const results: Result[] = []
 const took = new Map<Job, number>()
 const passedAlone: Result[] = []
-const queue = jobs.values()
-// Each worker takes the next file when it is done with one. More workers than cores, because some tests wait for time to pass.
-await Promise.all(Array.from({ length: Math.min(8, availableParallelism() + 3) }, () => runJobs(queue)))
+// More workers than cores, because some tests wait for time to pass.
+await Promise.all(Array.from({ length: Math.min(8, availableParallelism() + 3) }, () => runQueue()))
 await runFailedAgain()
 await cleanUp()
 process.exitCode = summarize() ? 0 : 1
@@ -151,40 +150,94 @@ function textOf(file: string): string {
 }
 
 /** Slow files do not share processes: some change the settings of their own process. */
-function jobsOf(engine: Engine): Job[] {
-  const files = filesOf[engine]
-  const isAlone = (file: string) => FIRST.includes(file) || file.endsWith('.slow.test.ts')
-  const alone = files.filter(isAlone).map(file => [file])
-  const short = files.filter(file => !isAlone(file))
-  // Each has some of every folder, so that all take about as long.
-  const count = Math.ceil(short.length / FILES_PER_PROCESS)
-  const batches = Array.from({ length: count }, (_, batch) => short.filter((_, index) => index % count === batch))
-  return [...alone, ...batches].map(files => ({ engine, files }))
+function isAlone(file: string): boolean {
+  return FIRST.includes(file) || file.endsWith('.slow.test.ts')
 }
 
-function rankOf({ files: [first = ''] }: Job): number {
-  const rank = FIRST.indexOf(first)
-  return rank === -1 ? FIRST.length : rank
+function rankOf({ file }: Job): number {
+  const rank = FIRST.indexOf(file)
+  return rank === -1 ? FIRST.length + Number(!isAlone(file)) : rank
 }
 
-async function runJobs(queue: Iterator<Job> & Iterable<Job>) {
-  for (const job of queue) {
-    if (!cleanup.connected) return
-    const began = performance.now()
-    running.set(job, { title: 'its start', at: began })
-    const found = await runJob(job)
-    running.delete(job)
-    results.push(...found)
-    const failures = found.filter(({ outcome }) => outcome === 'failed')
-    const seconds = ((performance.now() - began) / 1000).toFixed(1)
-    took.set(job, Math.round((performance.now() - began) / 1000))
-    const tests = `${found.length} ${found.length === 1 ? 'test' : 'tests'}`
-    // What passed is no news there, and what keeps the output of a run may keep a part of it only.
-    if (isCi && failures.length === 0) continue
-    const verdict = failures.length === 0 ? 'ok    ' : 'FAILED'
-    process.stdout.write(`${verdict} ${namesOf(job)} (${tests}, ${seconds} s)\n`)
-    for (const failure of failures) process.stdout.write(describeFailure(failure))
+/**
+ * Runs files until there are no more. Those that may share a process, because starting one and loading the program into it takes
+ * as long as a short file.
+ */
+async function runQueue() {
+  let shared: TestProcess | undefined
+  let last: Job | undefined
+  for (let job = take(shared); job !== undefined && cleanup.connected; job = take(shared)) {
+    if (shared !== undefined && last !== undefined && !canShare(shared, last, job)) {
+      report(last, await endOf(shared, last))
+      shared = undefined
+    }
+    shared ??= startFor(job.engine)
+    report(job, await runIn(shared, job))
+    last = job
   }
+  if (shared !== undefined && last !== undefined) report(last, await endOf(shared, last))
+}
+
+function canShare(shared: TestProcess, last: Job, { engine, file }: Job): boolean {
+  return !shared.hasEnded() && last.engine === engine && !isAlone(last.file) && !isAlone(file)
+}
+
+/** The next file for a process, or for a new one: for an engine that has none, else for the one with more files left. */
+function take(shared: TestProcess | undefined): Job | undefined {
+  const running = shared === undefined ? undefined : processes.get(shared)
+  const isPostgresNext = ![...processes.values()].includes('PostgreSQL')
+  const engine = running ?? (isPostgresNext ? 'PostgreSQL' : 'SQLite')
+  const next = queue.find(({ file }) => isAlone(file)) ?? queue.find(job => job.engine === engine) ?? queue[0]
+  if (next !== undefined) queue.splice(queue.indexOf(next), 1)
+  return next
+}
+
+function startFor(engine: Engine): TestProcess {
+  const started = startProcess({
+    env: {
+      ...process.env,
+      // Every process loads the same modules, so the compiled code is kept.
+      NODE_COMPILE_CACHE: join(import.meta.dirname, '../node_modules/.cache/lockstep-tests'),
+      ...(isExhaustive ? { TEST_EXHAUSTIVE: 'on' } : {}),
+      ...(engine === 'PostgreSQL' ? { TEST_POSTGRES_URL: server?.url } : {}),
+    },
+    limitMinutes: FILE_LIMIT_MINUTES,
+  })
+  const notify = (isRunning: boolean) => {
+    if (cleanup.connected) cleanup.send({ pid: started.pid, isRunning } satisfies Notice)
+  }
+  notify(true)
+  processes.set(started, engine)
+  void started.ended.then(() => {
+    notify(false)
+    processes.delete(started)
+  })
+  return started
+}
+
+async function runIn(shared: TestProcess, job: Job): Promise<Result[]> {
+  const began = performance.now()
+  running.set(job, { title: 'its start', at: began })
+  const found = await shared.run(job.file, ({ title }) => running.set(job, { title, at: performance.now() }))
+  running.delete(job)
+  took.set(job, Math.round((performance.now() - began) / 1000))
+  return found.map(result => ({ ...result, ...job }))
+}
+
+/** What was wrong with the end of a process is told of its last file. */
+async function endOf(shared: TestProcess, job: Job): Promise<Result[]> {
+  return (await shared.end()).map(result => ({ ...result, ...job }))
+}
+
+function report(job: Job, found: readonly Result[]) {
+  results.push(...found)
+  const failures = found.filter(({ outcome }) => outcome === 'failed')
+  // What passed is no news in CI, and what keeps the output of a run may keep a part of it only.
+  if (failures.length === 0 && (isCi || found.length === 0)) return
+  const tests = `${found.length} ${found.length === 1 ? 'test' : 'tests'}`
+  const verdict = failures.length === 0 ? 'ok    ' : 'FAILED'
+  process.stdout.write(`${verdict} ${nameOf(job)} (${tests}, ${took.get(job)} s)\n`)
+  for (const failure of failures) process.stdout.write(describeFailure(failure))
 }
 
 /** A file that passes then counts as passed, and the summary names it. */
@@ -197,64 +250,12 @@ async function runFailedAgain() {
   for (const failures of failed.values()) {
     const [{ engine, file }] = failures as [Result]
     if (!cleanup.connected) return
-    const found = await runJob({ engine, files: file.split(' ') })
+    const shared = startFor(engine)
+    const found = [...(await runIn(shared, { engine, file })), ...(await endOf(shared, { engine, file }))]
     if (found.some(({ outcome }) => outcome === 'failed')) continue
     passedAlone.push(...failures)
     for (const failure of failures) results.splice(results.indexOf(failure), 1, { ...failure, outcome: 'passed' })
   }
-}
-
-async function runJob(job: Job): Promise<Result[]> {
-  const { engine, files } = job
-  const all = files.join(' ')
-  const found: Result[] = []
-  const add = (result: TestResult) => {
-    running.set(job, { title: result.title, at: performance.now() })
-    // A function of support/ that registers tests is where they are said to be, but it cannot be run again.
-    found.push({ ...result, engine, file: files.includes(result.file) ? result.file : all })
-  }
-  const child = fork(join(import.meta.dirname, 'run-files.ts'), files, {
-    // It leads a group of its own, so that what it started ends with it.
-    detached: true,
-    env: {
-      ...process.env,
-      // Every process loads the same modules, so the compiled code is kept.
-      NODE_COMPILE_CACHE: join(import.meta.dirname, '../node_modules/.cache/lockstep-tests'),
-      TEST_LIMIT_MINUTES: String(TEST_LIMIT_MINUTES),
-      ...(isExhaustive ? { TEST_EXHAUSTIVE: 'on' } : {}),
-      ...(engine === 'PostgreSQL' ? { TEST_POSTGRES_URL: server?.url } : {}),
-    },
-  })
-  const notify = (isRunning: boolean) => {
-    if (child.pid !== undefined && cleanup.connected) cleanup.send({ pid: child.pid, isRunning } satisfies Notice)
-  }
-  notify(true)
-  let isComplete = false
-  let isSilent = false
-  const limit = setTimeout(
-    () => {
-      isSilent = true
-      if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
-    },
-    (TEST_LIMIT_MINUTES + 1) * 60_000,
-  )
-  // It sends nothing else.
-  child.on('message', (message: unknown) => {
-    limit.refresh()
-    const sent = message as Message
-    if (sent === 'ended') isComplete = true
-    else add(sent)
-  })
-  const [code, signal] = await once(child, 'close')
-  clearTimeout(limit)
-  notify(false)
-  const hasFailed = found.some(({ outcome }) => outcome === 'failed')
-  if (!isComplete || (code !== 0 && !hasFailed)) {
-    const reason = isSilent ? 'it did not end after its last test' : `it ended with ${signal ?? code}`
-    add({ file: all, title: 'the process', outcome: 'failed', reason })
-  }
-  if (found.length === 0) add({ file: all, title: 'its tests', outcome: 'failed', reason: 'there are none' })
-  return found
 }
 
 /** Prints what was skipped and what failed, and the counts as the last line. Returns whether the run passed. */
@@ -278,7 +279,7 @@ function summarize(): boolean {
     if (own > 0) lines.push(`${engine}: ${own} files`)
   }
   const longest = [...took].toSorted(([, a], [, b]) => b - a).slice(0, 8)
-  lines.push(...longest.map(([job, seconds]) => `${String(seconds).padStart(4)} s ${namesOf(job)}`))
+  lines.push(...longest.map(([job, seconds]) => `${String(seconds).padStart(4)} s ${nameOf(job)}`))
   const passed = results.length - failed.length - skipped.length
   const seconds = Math.round((performance.now() - start) / 1000)
   lines.push(`${Math.floor(seconds / 60)} min ${seconds % 60} s`)
@@ -287,15 +288,15 @@ function summarize(): boolean {
   return failed.length === 0 && !(isCi && skips > 0)
 }
 
-function namesOf({ engine, files }: Job): string {
-  return `${engine.padEnd(10)} ${files.map(file => file.replace('.test.ts', '')).join(' ')}`
+function nameOf({ engine, file }: Job): string {
+  return `${engine.padEnd(10)} ${file.replace('.test.ts', '')}`
 }
 
 /** For a run that is ended from outside: what it still waited for. */
 function describeRunning(): string {
   const lines = [...running].map(
     ([job, { title, at }]) =>
-      `ended   ${namesOf(job)}, ${Math.round((performance.now() - at) / 1000)} s after ${title}\n`,
+      `ended   ${nameOf(job)}, ${Math.round((performance.now() - at) / 1000)} s after ${title}\n`,
   )
   return lines.join('')
 }
