@@ -1,5 +1,7 @@
 import { on } from 'node:events'
 import { suite, test } from 'node:test'
+// Its hook belongs to all files.
+import './support/at-end.ts'
 
 /** What `run-files.ts` runs: the files that are named to this process while it runs, until it is told that there are no more. */
 test('files', async () => {

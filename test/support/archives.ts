@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
-import { after } from 'node:test'
 import { exportArchive } from '../../src/archive/export.ts'
 import { type FormatOptions, openRecords, type Records } from '../../src/archive/formats/open.ts'
 import {
@@ -11,6 +10,7 @@ import {
   type ImportReport,
 } from '../../src/archive/import.ts'
 import { open, type Store } from '../../src/store/index.ts'
+import { atEnd } from './at-end.ts'
 import { type Folder, makeFolder } from './command.ts'
 import { newDatabase, type TestDatabase } from './databases.ts'
 
@@ -69,7 +69,7 @@ interface EmptyStore {
 const emptyStores: EmptyStore[] = []
 const allStores: EmptyStore[] = []
 
-after(async () => {
+atEnd(async () => {
   for (const { store, database } of allStores) {
     await store.close()
     await database.remove()

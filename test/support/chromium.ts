@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
-import { after } from 'node:test'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import { atEnd } from './at-end.ts'
 
 const PATH = '/usr/bin/chromium'
 
@@ -69,9 +69,9 @@ export async function openPage(options: BrowserContextOptions = {}): Promise<Wat
   }
 }
 
-/** Started once for the tests of a file. */
+/** Started once for the tests of a process. */
 let browser: Promise<Browser> | undefined
-after(closeBrowser)
+atEnd(closeBrowser)
 
 /** Closes the browser of a program that is not a test; tests need not call it. */
 export async function closeBrowser() {

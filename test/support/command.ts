@@ -4,9 +4,9 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after } from 'node:test'
 import { settings } from '../../src/config.ts'
 import { open, type Store } from '../../src/store/index.ts'
+import { atEnd } from './at-end.ts'
 import type { Ended, Order } from './command-worker.ts'
 import { newPostgres, postgresUrl } from './databases.ts'
 
@@ -67,7 +67,7 @@ export async function runShared(
 
 /** The idle ones, by the variables that they were started with. */
 const idle = new Map<string, ChildProcess[]>()
-after(async () => {
+atEnd(async () => {
   for (const worker of [...idle.values()].flat()) {
     worker.disconnect()
     await once(worker, 'exit')
