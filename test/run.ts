@@ -14,7 +14,8 @@ import { postgresPrograms, type PostgresServer, startPostgres } from './support/
  * summary of both. Arguments select files by a part of their path; `--slow` runs the files named `*.slow.test.ts` instead of
  * the others, and `--exhaustive` those of them that sweep, over all of their cases. A line of its own changes where a file
  * runs: `// engine: sqlite` or `// engine: any` once, `// engine: both` twice; with `// engine: sqlite, slowly postgres` its
- * second run is one of the slow tests, of pages one of the exhaustive ones.
+ * second run is one of the slow tests, of pages one of the exhaustive ones. Files share processes, but for those with
+ * `// process: own`.
  */
 const isCi = process.env['CI'] === 'true'
 const isExhaustive = process.argv.includes('--exhaustive')
@@ -31,23 +32,21 @@ interface Job {
 
 type Result = Job & TestResult
 
-/** Files that take long, measure time, or set what a process has once, in a process of their own: the longest first. */
+/** The files that take longest, which begin first. */
 const FIRST: readonly string[] = [
   'docs/installed.slow',
   'docs/bare.slow',
+  'cli/hostile-files.slow',
   'dashboard/pages.slow',
+  'dashboard/extremes.slow',
+  'cli/children.slow',
+  'backup/faults.slow',
+  'dashboard/marks.slow',
   'pull/connection-kill.slow',
   'pull/model.slow',
-  'dashboard/browser.slow',
-  'store/engines.slow',
-  'store/postgres-plans.slow',
-  'api/status.slow',
-  'api/large-pages.slow',
-  'store/postgres-trouble',
-  'cli/serve.slow',
+  'store/migrations',
+  'store/postgres-trouble.slow',
   'http/timeouts',
-  // Its public address has a path, which holds for all pages of a process.
-  'docs/integrations-client',
 ].map(name => `${name}.test.ts`)
 
 /** Settings of a server that nobody restarts. */
@@ -149,9 +148,8 @@ function textOf(file: string): string {
   return readFileSync(join(import.meta.dirname, file), 'utf8')
 }
 
-/** Slow files do not share processes: some change the settings of their own process. */
 function isAlone(file: string): boolean {
-  return FIRST.includes(file) || file.endsWith('.slow.test.ts')
+  return /^\/\/ process: own$/m.test(textOf(file))
 }
 
 function rankOf({ file }: Job): number {
@@ -182,12 +180,12 @@ function canShare(shared: TestProcess, last: Job, { engine, file }: Job): boolea
   return !shared.hasEnded() && last.engine === engine && !isAlone(last.file) && !isAlone(file)
 }
 
-/** The next file for a process, or for a new one: for an engine that has none, else for the one with more files left. */
+/** The next file of all that begin first or alone, then the next one that can share this process. One process at least runs those on PostgreSQL. */
 function take(shared: TestProcess | undefined): Job | undefined {
   const running = shared === undefined ? undefined : processes.get(shared)
   const isPostgresNext = ![...processes.values()].includes('PostgreSQL')
   const engine = running ?? (isPostgresNext ? 'PostgreSQL' : 'SQLite')
-  const next = queue.find(({ file }) => isAlone(file)) ?? queue.find(job => job.engine === engine) ?? queue[0]
+  const next = queue.find(job => rankOf(job) <= FIRST.length || job.engine === engine) ?? queue[0]
   if (next !== undefined) queue.splice(queue.indexOf(next), 1)
   return next
 }

@@ -1,4 +1,5 @@
 // engine: any
+// process: own
 
 /** The tests of shared-access.test.ts, with every pair of parameters. */
 process.env['EVERY_PAIR'] ??= '1'

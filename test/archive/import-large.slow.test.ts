@@ -1,4 +1,5 @@
 // engine: sqlite
+// process: own
 import assert from 'node:assert/strict'
 import { statSync } from 'node:fs'
 import { test } from 'node:test'

@@ -1,4 +1,5 @@
 // engine: sqlite
+// process: own
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'

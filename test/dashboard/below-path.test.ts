@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { readConfig } from '../../src/config.ts'
 import { makeFolder } from '../support/command.ts'
 import { PASSWORD, sampleService, visitor } from '../support/dashboard.ts'
+import { startService } from '../support/service.ts'
 
 // engine: sqlite
 
@@ -86,16 +87,13 @@ test('a path that begins like one of the service, or that programs may write dif
       /LOCKSTEP_PUBLIC_URL must have a path of letters/,
       path,
     )
-  await using folder = await makeFolder()
-  for (const first of ['api', 'readyz', 'docs', 'keys']) {
-    const env = { LOCKSTEP_PUBLIC_URL: `https://home.example/${first}/lockstep` }
-    const { code, stderr } = await folder.run(['serve', '--port', '0'], { env })
-    assert.deepEqual(
-      [code, stderr],
-      [
-        2,
-        `lockstep: LOCKSTEP_PUBLIC_URL must not have a path that begins with /${first}, which the service has itself\n`,
-      ],
-    )
+  const taken = (first: string) => ({ LOCKSTEP_PUBLIC_URL: `https://home.example/${first}/lockstep` })
+  const refusal = (first: string) =>
+    `LOCKSTEP_PUBLIC_URL must not have a path that begins with /${first}, which the service has itself`
+  for (const first of ['readyz', 'docs', 'keys']) {
+    await assert.rejects(startService([], taken(first)), { message: refusal(first) })
   }
+  await using folder = await makeFolder()
+  const { code, stderr } = await folder.run(['serve', '--port', '0'], { env: taken('api') })
+  assert.deepEqual([code, stderr], [2, `lockstep: ${refusal('api')}\n`])
 })

@@ -1,4 +1,5 @@
 // engine: any
+// process: own
 import assert from 'node:assert/strict'
 import { execFile, execFileSync } from 'node:child_process'
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'

@@ -1,3 +1,4 @@
+// process: own
 import { test } from 'node:test'
 import { makeFolder } from '../support/command.ts'
 import { type FailingCalls, type Failure, failures, makeFailingCalls } from '../support/preloaded.ts'

@@ -1,3 +1,4 @@
+// process: own
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { after } from 'node:test'

@@ -1,4 +1,5 @@
 // engine: any
+// process: own
 import { sweep } from '../support/sweeps.ts'
 
 /** The test of fuzz.test.ts, for longer. */

@@ -1,4 +1,5 @@
 // engine: sqlite
+// process: own
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from 'kysely'

@@ -1,3 +1,4 @@
+// process: own
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,5 @@
 // engine: both
+// process: own
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readConfig } from '../../src/config.ts'

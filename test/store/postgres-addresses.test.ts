@@ -3,6 +3,7 @@ import { chmodSync, chownSync, mkdtempSync, rmSync, statSync, writeFileSync } fr
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { Refusal } from '../../src/contract/refusal.ts'
 import { open } from '../../src/store/index.ts'
 import { parseAddress } from '../../src/store/postgres-address.ts'
 import { launch, makeFolder } from '../support/command.ts'
@@ -38,6 +39,12 @@ test('an address of PostgreSQL that cannot be used is told in one sentence, with
     const env = { LOCKSTEP_DATABASE_URL: 'postgres://plain@127.0.0.1:1/d?sslrootcert=/nonexistent.crt' }
     const { code, stderr } = await launch([command], { env })
     assert.deepEqual([code, stderr.split('\n').length], [2, 2], stderr)
+  }
+})
+
+test('an address that names several servers, or which of them to use, is refused', async () => {
+  for (const wrong of ['one,two/a', 'one:1,two:2/a', 'one,/a', 'a:b,c:d/a', 'one/a?target_session_attrs=read-write']) {
+    await assert.rejects(open(`postgres://app@${wrong}`, { busyTimeoutMs: 1000 }), Refusal, wrong)
   }
 })
 

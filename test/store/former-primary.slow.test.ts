@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { test } from 'node:test'
 import { importArchive } from '../../src/archive/import.ts'
 import { createKey, listKeys, revokeKey } from '../../src/accounts/api-keys.ts'
-import { Refusal } from '../../src/contract/refusal.ts'
 import { open, type Store, StoreUnavailableError } from '../../src/store/index.ts'
 import { runSql, startPostgres, testOnPostgres, waitForReplica } from '../support/postgres.ts'
 import { startProxy } from '../support/proxy.ts'
@@ -63,12 +61,6 @@ testOnPostgres('a service goes on with the server that was promoted, and refuses
   await until(async () => (await refusalOf(store)) === undefined && (await statusOf(kept)) === 200)
   assert.equal(await statusOf(revoked), 401)
   await store.close()
-})
-
-test('an address that names several servers, or which of them to use, is refused', async () => {
-  for (const wrong of ['one,two/a', 'one:1,two:2/a', 'one,/a', 'a:b,c:d/a', 'one/a?target_session_attrs=read-write']) {
-    await assert.rejects(open(`postgres://app@${wrong}`, { busyTimeoutMs: 1000 }), Refusal, wrong)
-  }
 })
 
 /** Why nothing can be written; undefined if it can. */
