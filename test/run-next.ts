@@ -1,6 +1,6 @@
 import { on } from 'node:events'
 import { suite, test } from 'node:test'
-// Its hook belongs to all files.
+// oxlint-disable-next-line import/no-unassigned-import -- its hook belongs to all files
 import './support/at-end.ts'
 
 /** What `run-files.ts` runs: the files that are named to this process while it runs, until it is told that there are no more. */

@@ -12,7 +12,7 @@ const program = join(import.meta.dirname, '../run.ts')
 for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
   testOnPostgres(`a run of the tests that gets ${signal} leaves no process, no database and no file`, async () => {
     // The one starts services, the other one database servers.
-    const run = spawn(process.execPath, [program, 'cli/first-account', 'store/postgres-addresses'], { stdio: 'ignore' })
+    const run = spawn(process.execPath, [program, '--slow', 'cli/workers', 'store/former-primary'], { stdio: 'ignore' })
     const ended = once(run, 'exit')
     try {
       const folder = await folderOf(run.pid ?? 0)
