@@ -133,7 +133,7 @@ describe('pages that follow what happens, in a browser', needsChromium, () => {
     await startSession(signedIn, service.url)
     await signedIn.close()
     await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByText('Saved.').waitFor()
+    await page.getByText('Saved', { exact: true }).waitFor()
     assert.equal(await page.locator('input[name=weeklyGoal]').inputValue(), '2500')
   })
 

@@ -17,7 +17,7 @@ test('time zone and units are stored with the account', async () => {
     timeZone: 'Asia/Kathmandu',
     units: 'imperial',
   })
-  assert.equal(saved.to, '/settings?saved=account')
+  assert.equal(saved.to, '/settings?saved=units')
   assert.equal((await it.ann.post('/settings')).to, '/settings?saved=account', 'a form without fields changes nothing')
   const other = await visitorAs(it.service.url, 'ann')
   const page = (await other.get('/settings')).text

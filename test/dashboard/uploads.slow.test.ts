@@ -289,7 +289,7 @@ test('tables that people fill in are read in their time zone, and the page says 
   await using service = await startService(world)
   const ann = await signedIn(service)
   const set = await ann.post('/settings', { timeZone: 'Europe/Berlin', units: 'metric' })
-  assert.equal(set.to, '/settings?saved=account')
+  assert.equal(set.to, '/settings?saved=units')
   const form = (await ann.get('/source/upload')).text
   const [template = ''] = /\/source\/upload\/locks\.csv/.exec(form) ?? []
   const header = (await ann.get(template)).text

@@ -35,7 +35,7 @@ export function restoreFocus() {
 
 /** Focuses the message about a form that was sent: screen readers do not announce a text that a page has from the start. */
 function focusResult() {
-  const result = document.querySelector('main .note[role=status]')
+  const result = document.querySelector('main :is(.note, .state)[role=status]')
   const isFree = document.activeElement === null || document.activeElement === document.body
   if (!(result instanceof HTMLElement) || !isFree) return
   result.tabIndex = -1

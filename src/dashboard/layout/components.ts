@@ -44,21 +44,25 @@ export function noRecords({ session, subject }: Viewer, title: string, text: Par
 }
 
 /** A way to bring records in: what it needs, how long it takes, and its button. */
-export function way([title, needs, time]: readonly [string, string, string], action: Html, more: Part = nothing): Html {
-  return html`<section class="card way"><h2>${title}</h2><p>${needs}</p><p class="small muted">${time}</p><div class="buttons">${action}</div>${more}</section>`
+export function way([icon, title, needs, time]: Way, action: Html, more: Part = nothing): Html {
+  return html`<section class="card way"><svg class="icon" viewBox="0 0 24 24" width="32" height="32" aria-hidden="true"><path d="${icon}"/></svg><h2>${title}</h2><p>${needs}</p><p class="small muted">${time}</p><div class="buttons">${action}</div>${more}</section>`
 }
 
-export const SERVER_WAY = [
+type Way = readonly [icon: string, title: string, needs: string, time: string]
+
+export const SERVER_WAY: Way = [
+  'M4 4h16v6H4zM4 14h16v6H4zM7 7h1M7 17h1M12 7h5M12 17h5',
   'From a server',
   'The hosted service or another Lockstep: you need its address and an API key there. Nothing is changed there.',
   'About a minute for each year of daily sessions, then what is new',
-] as const
+]
 
-export const FILE_WAY = [
+export const FILE_WAY: Way = [
+  'M6 3h8l5 5v13H6zM14 3v5h5M9 13h7M9 17h7',
   'From a file',
   'An export, a saved response or a table. You see what is in it before anything is stored.',
   'A few seconds',
-] as const
+]
 
 export const CONNECT = html`<a class="button primary" href="/source/connect">Connect a server</a>`
 

@@ -49,15 +49,7 @@ function showExamples(visit: Visit) {
 
 function exampleCard([, title, file, text]: Example, baseUrl: string): Html {
   const [, name = ''] = file.split('/')
-  const example = readExample(file).replaceAll(EXAMPLE_URL, baseUrl)
-  return card(title, html`<div class="stack"><p>${text}</p>${code(example, name)}</div>`)
-}
-
-const EXAMPLE_URL = settings.url.fallback
-
-const examples = new Map<string, string>()
-
-function readExample(file: string): string {
-  const path = new URL(`../../../../examples/${file}`, import.meta.url)
-  return examples.getOrInsertComputed(file, () => readFileSync(path, 'utf8'))
+  const example = readFileSync(new URL(`../../../../examples/${file}`, import.meta.url), 'utf8')
+  const shown = code(example.replaceAll(settings.url.fallback, baseUrl), name)
+  return card(title, html`<div class="stack"><p>${text}</p>${shown}</div>`)
 }

@@ -9,7 +9,7 @@ import {
 } from '../../../accounts/api-keys.ts'
 import { expiryOf, endedTier, isEntitled } from '../../../accounts/grants.ts'
 import { hasEnded } from '../../../accounts/access.ts'
-import { code, curlLine, emptyState, facts, table, dotted, options } from '../../layout/components.ts'
+import { card, code, curlLine, emptyState, facts, table, options } from '../../layout/components.ts'
 import { actPages, submitAct, formPage } from '../../layout/form-page.ts'
 import { html, type Html, nothing, fieldText } from '../../html.ts'
 import { scopeLabels, scopeTexts } from '../../text/labels.ts'
@@ -78,20 +78,23 @@ async function showKeys(visit: Visit) {
   const isEmpty = keys.length === 0
   return view({
     title: 'API keys',
-    lead: isEmpty
-      ? undefined
-      : dotted(`${inUse} of ${MAX_ACTIVE_KEYS} in use`, html`<a href="/keys/examples">Examples</a>`),
+    lead: isEmpty ? undefined : `${inUse} of ${MAX_ACTIVE_KEYS} in use`,
     actions: create,
     body: html`
       ${entitled ? nothing : withoutTier(visit, keys.length, tierEnded)}
       ${
         isEmpty
-          ? emptyState(
-              'No keys yet',
-              html`A key lets other software read your history, not change it. <a href="/keys/examples">Examples</a>`,
-            )
+          ? emptyState('No keys yet', 'A key lets other software read your history, not change it.')
           : html`<div class="card">${keyTable(visit, keys, entitled)}</div>`
       }
+      ${card(
+        'Use a key',
+        html`
+          <p>This command shows your last session or lock. <code>LOCKSTEP_TOKEN</code> holds the key, which is shown once, when it is created.</p>
+          ${code(curlLine(visit.baseUrl, testPathOf(keys[0])), 'curl command')}
+          <p><a href="/keys/examples">Examples</a> for Home Assistant, Python and TypeScript</p>
+        `,
+      )}
     `,
   })
 }
@@ -136,6 +139,12 @@ function keyTable({ viewer, now }: Visit, keys: readonly ListedKey[], entitled: 
             .join(', '),
       },
       {
+        title: 'Created',
+        line: 'second',
+        before: 'created ',
+        cell: ({ created_at }) => dateText(viewer, created_at),
+      },
+      {
         title: 'Last used',
         line: 'second',
         cell: ({ last_used_at: at }) => lastUsed(viewer, at, now),
@@ -151,17 +160,16 @@ function keyTable({ viewer, now }: Visit, keys: readonly ListedKey[], entitled: 
       {
         title: html`<span class="hidden">Action</span>`,
         numeric: true,
-        cell: key => keyActions(viewer, key, entitled && isActive(key, now)),
+        cell(key) {
+          const action = (path: string, text: string, look = '') =>
+            html`<a class="button small${look}" href="/keys/${key.id}/${path}" aria-label="${text} ${recordName(viewer, 'key', key)}">${text}</a>`
+          const isReplaceable = entitled && isActive(key, now)
+          return html`<span class="buttons">${isReplaceable && action('regenerate', 'Regenerate')}${action('revoke', 'Revoke', ' danger')}</span>`
+        },
       },
     ],
     keys,
   )
-}
-
-function keyActions(viewer: Viewer, key: ListedKey, replaceable: boolean): Html {
-  const action = (path: string, text: string) =>
-    html`<a class="button small" href="/keys/${key.id}/${path}" aria-label="${text} ${recordName(viewer, 'key', key)}">${text}</a>`
-  return html`<span class="buttons">${replaceable ? action('regenerate', 'Regenerate') : nothing}${action('revoke', 'Revoke')}</span>`
 }
 
 function regenerating({ viewer, now }: Visit, key: ListedKey): Html {
@@ -215,7 +223,7 @@ async function showCreated(visit: Visit, secret: string) {
   })
 }
 
-function testPathOf({ scopes }: ListedKey): string {
+function testPathOf({ scopes }: Pick<ListedKey, 'scopes'> = { scopes: 'dtt:read' }): string {
   if (scopes.includes('dtt:read')) return '/api/v1/dtt/sessions/latest'
   return scopes.includes('lkbx:read') ? '/api/v1/lkbx/sessions/latest' : '/api/v1/status'
 }

@@ -1,4 +1,4 @@
-import { type Box, boxes, levels } from '../../charts/plane.ts'
+import { type Box, boxes, levels, markText } from '../../charts/plane.ts'
 import { html, type Html } from '../../html.ts'
 import { stat } from '../../layout/components.ts'
 import { strip } from '../parts.ts'
@@ -12,22 +12,33 @@ function bars(digits: string): Html {
   return html`${levels('grid', [{ x: [0, 100], y: 100 }])}${boxes('solid', all)}`
 }
 
+const week = [...'MTWTFSS'].map((day, index) => markText((index + 0.5) * (100 / 7), 132, day, ' quiet'))
+
 /** An overview of made-up records, for an account that has none. */
 export const EXAMPLE = html`
   <figure class="example">
-    <figcaption><span class="state">Example</span> <span class="muted">What this page shows once there are records</span></figcaption>
+    <figcaption><span class="state on">Example</span> <span>What this page shows once there are records</span></figcaption>
     <div class="stack" aria-hidden="true">
-      <p class="big">Locked, day 3<br><small>▲ 420 repetitions above usual this week</small></p>
+      <p class="big">Locked, day 3<br><small>▲ 420 repetitions above usual so far this week</small></p>
       <div class="tiles">
-        <div class="card wide">
+        <section class="card tile wide">
+          <h2>Evening lock</h2>
           <dl class="stats">${stat('So far', '2 d 5 h', 'of 7 d')}${stat('Planned end', 'in 4 d 19 h')}${stat('Days locked', '18', 'of the last 28 days')}</dl>
           ${strip(bars('0038996000059996000399960699'), 72)}
-        </div>
-        <div class="card"><p class="big">2,180 <small>repetitions this week</small></p>${strip(bars('5060780'), 56)}</div>
-        <div class="card">
-          <p class="big">24,310 <small>repetitions in 12 weeks</small></p>
-          ${strip(html`${boxes('usual', [{ x: [0, 100], y: [30, 55] }])}${bars('354657687689')}`, 56)}
-        </div>
+          <span class="ends small muted"><span>28 days ago</span><span>Today</span></span>
+        </section>
+        <section class="card tile">
+          <h2>This week</h2>
+          <p class="big">2,180 <small>repetitions</small></p>
+          <p class="muted">usually 1,500 to 1,760 by now</p>
+          ${strip(html`${bars('5060780')}${week}`, 72)}
+        </section>
+        <section class="card tile">
+          <h2>Last 12 weeks</h2>
+          <p class="big">24,310 <small>repetitions</small></p>
+          <p class="muted">Grey: usual</p>
+          ${strip(html`${boxes('usual', [{ x: [0, 100], y: [30, 55] }])}${bars('354657687689')}`, 72)}
+        </section>
       </div>
     </div>
   </figure>

@@ -94,13 +94,20 @@ function dayStrip(
 export function thisWeek(reader: Reader, sessions: readonly SessionStats[], goal: number | null): Html {
   const { viewer } = reader
   const { monday, scope, reps, count, usual } = weekSoFar(reader, sessions)
+  const link = html`<a href="/training?from=${formatDate(monday)}&to=${formatDate(monday + 6)}">This week</a>`
+  const counted = figure(`sessions ${scope}`, count, countText(count, 'session'))
+  const usually = usual && `usually ${rangeText(usual)} by now`
+  const ofGoal =
+    goal !== null && `Weekly goal: ${numberText(reps)} of ${countText(goal, 'repetition')} (${partText(reps, goal)})`
+  if (count === 0)
+    return html`<p class="card wide">${dotted(link, html`${repsFigure(reps, scope)} repetitions`, counted, usually, ofGoal || undefined)}</p>`
   return tile(
-    html`<a href="/training?from=${formatDate(monday)}&to=${formatDate(monday + 6)}">This week</a>`,
+    link,
     html`
       <p class="big">${repsFigure(reps, scope)} <small>repetitions</small></p>
-      ${usual === undefined && goal === null ? nothing : amount(reps, usual, goal)}
-      <p class="muted">${dotted(usual === undefined ? nothing : `usually ${rangeText(usual)} by now`, figure(`sessions ${scope}`, count, countText(count, 'session')))}</p>
-      ${goal !== null && html`<p class="muted">Weekly goal: ${numberText(reps)} of ${countText(goal, 'repetition')} (${partText(reps, goal)})</p>`}
+${usual === undefined && goal === null ? nothing : amount(reps, usual, goal)}
+      <p class="muted">${dotted(usually, counted)}</p>
+      ${ofGoal && html`<p class="muted">${ofGoal}</p>`}
       ${strip(weekDays(viewer, sessions, monday), 112)}
     `,
   )

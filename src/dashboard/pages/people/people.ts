@@ -2,13 +2,14 @@ import { endGiven, giveByName, listGiven, type NamedAccess, narrowGiven } from '
 import { listReceivedAccess, type ReceivedAccess } from '../../../accounts/access.ts'
 import { notFound } from '../../../contract/errors.ts'
 import { HOUR_MS } from '../../../contract/time.ts'
+import { readKnownTime } from '../../../stats/known-time.ts'
 import { card, type TableColumn, table } from '../../layout/components.ts'
 import { actPages } from '../../layout/form-page.ts'
 import { areasText } from '../../text/labels.ts'
 import { html, type Html } from '../../html.ts'
 import { type DashboardPage, redirect, view, type Viewer, type Visit } from '../../page.ts'
-import { dateText, timeAgo } from '../../text/text.ts'
-import { showRecords } from '../../layout/subject-notes.ts'
+import { capital, dateText, dateTime, NONE, timeAgo } from '../../text/text.ts'
+import { initial, showRecords } from '../../layout/subject-notes.ts'
 import { untilText, readGiveForm, readNarrowForm, giveFields, narrowFields } from './forms.ts'
 import { makeNames, type PeopleNames, readsSection, readsPages } from './reads.ts'
 
@@ -64,8 +65,11 @@ async function showPeople(visit: Visit) {
   const given = await listGiven(store, accountId, now)
   const received = await listReceivedAccess(store, accountId, now)
   const names = await makeNames(visit, given)
+  const asOf = new Map<number, number | null>()
+  for (const { accountId: id } of received) asOf.set(id, (await readKnownTime(store, accountId, id, now)).asOf)
   return view({
     title: 'People',
+    lead: 'Access is to read: nobody can change the records of somebody else. When you end it, it is over within a second.',
     actions: html`<a class="button primary" href="/people/give">Give access</a>`,
     body: html`
       ${accessCard(visit, names, 'Can read my records', 'May read', {
@@ -75,8 +79,12 @@ async function showPeople(visit: Visit) {
         more: [
           {
             title: 'Last read',
+            // Reads are counted by hours, so this is when the hour began.
             line: 'second',
-            cell: ({ lastReadAt }) => (lastReadAt === null ? 'Never read' : lastRead(viewer, lastReadAt, now)),
+            cell: ({ lastReadAt }) =>
+              lastReadAt === null
+                ? 'Has not looked yet'
+                : html`Read ${now - lastReadAt < HOUR_MS ? 'in the last hour' : timeAgo(viewer, lastReadAt, now)}`,
           },
         ],
         actions({ handle }, name) {
@@ -89,6 +97,14 @@ async function showPeople(visit: Visit) {
         id: 'received-access',
         rows: received,
         none: 'Nobody gave you access to their records.',
+        more: [
+          {
+            title: 'Records as of',
+            line: 'second',
+            before: 'as of ',
+            cell: ({ accountId }) => (asOf.get(accountId) == null ? NONE : dateTime(viewer, asOf.get(accountId) ?? 0)),
+          },
+        ],
         actions: (row, name) =>
           showRecords(
             '/',
@@ -100,11 +116,6 @@ async function showPeople(visit: Visit) {
   })
 }
 
-/** Reads are counted by hours, so this is when the hour began. */
-function lastRead(viewer: Viewer, hour: number, now: number): Html {
-  return html`Read ${now - hour < HOUR_MS ? 'in the last hour' : timeAgo(viewer, hour, now)}`
-}
-
 type Terms = Omit<ReceivedAccess, 'accountId'>
 
 /** A card of access, whose columns line up with those of the other one. */
@@ -113,10 +124,14 @@ function accessCard<Row extends Terms>(
   names: PeopleNames,
   title: string,
   shared: string,
-  { id, rows, none, more = [], actions }: AccessTable<Row>,
+  { id, rows, none, more, actions }: AccessTable<Row>,
 ): Html {
   const columns: TableColumn<Row>[] = [
-    { title: 'Name', line: 'first', cell: ({ username }) => html`<strong>${names.of(username)}</strong>` },
+    {
+      title: 'Name',
+      line: 'first',
+      cell: ({ username }) => html`${initial(names.of(username))} <strong>${names.of(username)}</strong>`,
+    },
     {
       title: shared,
       line: 'second',
@@ -128,7 +143,9 @@ function accessCard<Row extends Terms>(
       title: 'Access',
       line: 'second',
       cell: ({ since, until }) =>
-        `${since === null ? '' : `since ${dateText(viewer, since)}, `}${until === null ? 'no end date' : untilText(viewer, until)}`,
+        capital(
+          `${since === null ? '' : `since ${dateText(viewer, since)}, `}${until === null ? 'no end date' : untilText(viewer, until)}`,
+        ),
     },
     ...more,
     {
@@ -144,6 +161,6 @@ interface AccessTable<Row> {
   readonly id: string
   readonly rows: readonly Row[]
   readonly none: string
-  readonly more?: readonly TableColumn<Row>[]
+  readonly more: readonly TableColumn<Row>[]
   readonly actions: (row: Row, name: string) => Html
 }

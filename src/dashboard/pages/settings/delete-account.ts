@@ -6,16 +6,14 @@ import { type DashboardPage, redirect, type Visit } from '../../page.ts'
 import { clearSiteData } from '../../site.ts'
 import { noSessionCookie } from '../../sign-in/session-cookie.ts'
 
-const OF_SETTINGS = { section: 'settings', reads: null } as const
+const DELETE = { section: 'settings', reads: null, path: '/settings/delete', confirms: true } as const
 
 /** Deleting one's own account. */
 export const deleteAccountPages: readonly DashboardPage[] = [
-  { ...OF_SETTINGS, path: '/settings/delete', confirms: true, handler: visit => showForm(visit) },
+  { ...DELETE, handler: visit => showForm(visit) },
   {
-    ...OF_SETTINGS,
+    ...DELETE,
     method: 'POST',
-    path: '/settings/delete',
-    confirms: true,
     async handler(visit) {
       const { form, store, viewer, now, inBackground } = visit
       const { accountId, username } = viewer.session

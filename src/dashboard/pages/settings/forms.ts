@@ -5,15 +5,17 @@ import { capital, languages } from '../../text/text.ts'
 import { unitNames } from '../../visit.ts'
 
 /** How the account sees its records everywhere, and in this browser. */
-export function accountSettings({ viewer }: Visit): Html {
+export function accountSettings({ viewer, query }: Visit): Html {
   const { session, timeZone, units, theme } = viewer
+  const saved = (title: string, name: string) =>
+    html`${title}${query.get('saved') === name ? html` <span class="state on" role="status">Saved</span>` : nothing}`
   const allZones = zones(timeZone).map(zone => [zone, zone.replaceAll('_', ' ')] as const)
   return html`
-    ${setting('Time zone', nothing, select('Time zone', 'timeZone', allZones, timeZone))}
-    ${setting('Dates and numbers', nothing, select('Dates and numbers', 'language', languageChoices, session.language))}
-    ${setting('Distances', nothing, choice('Distances', '/settings', 'units', Object.entries(unitNames), units))}
+    ${setting(saved('Time zone', 'timeZone'), nothing, select('Time zone', 'timeZone', allZones, timeZone))}
+    ${setting(saved('Dates and numbers', 'language'), nothing, select('Dates and numbers', 'language', languageChoices, session.language))}
+    ${setting(saved('Distances', 'units'), nothing, choice('Distances', '/settings', 'units', Object.entries(unitNames), units))}
     ${setting(
-      'Weekly goal',
+      saved('Weekly goal', 'weeklyGoal'),
       'Repetitions a week, on Overview and Training.',
       html`
         <form class="row" method="post" action="/settings">

@@ -31,19 +31,14 @@ import type { Oidc } from '../../../accounts/oidc.ts'
 
 const OF_SETTINGS = { section: 'settings', reads: null } as const
 
+const NEW_PASSKEY = { ...OF_SETTINGS, path: '/settings/passkeys/new', act: registerPasskey } as const
+
 /** The passkeys of the account that signed in. */
 export const passkeyPages: readonly DashboardPage[] = [
+  { ...NEW_PASSKEY, handler: visit => showAdding(visit) },
   {
-    ...OF_SETTINGS,
-    path: '/settings/passkeys/new',
-    act: registerPasskey,
-    handler: visit => showAdding(visit),
-  },
-  {
-    ...OF_SETTINGS,
+    ...NEW_PASSKEY,
     method: 'POST',
-    path: '/settings/passkeys/new',
-    act: registerPasskey,
     async handler(visit) {
       const { store, viewer, site, cookies, form, now } = visit
       const { id } = viewer.session

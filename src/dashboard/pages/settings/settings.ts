@@ -21,6 +21,8 @@ import { browserName } from '../../../accounts/events.ts'
 
 const OF_SETTINGS = { section: 'settings', reads: null } as const
 
+const EXPORT = { ...OF_SETTINGS, confirms: true, isDownload: true, isExport: true } as const
+
 export const settingsPages: readonly DashboardPage[] = [
   { ...OF_SETTINGS, path: '/settings', handler: visit => showSettings(visit) },
   {
@@ -29,9 +31,7 @@ export const settingsPages: readonly DashboardPage[] = [
     path: '/settings',
     async handler(visit) {
       const { form, store, viewer } = visit
-      const [timeZone, units, language, goal] = ['timeZone', 'units', 'language', 'weeklyGoal'].map(
-        name => form.get(name) ?? undefined,
-      )
+      const [timeZone, language, units, goal] = accountFields.map(name => form.get(name) ?? undefined)
       const weeklyGoal = goal === undefined ? undefined : readGoal(goal)
       if (Number.isNaN(weeklyGoal)) {
         return showSettings(visit, 'Enter the weekly goal as a whole number of repetitions, or leave it empty.')
@@ -43,7 +43,7 @@ export const settingsPages: readonly DashboardPage[] = [
       ]
       if (isKnown.includes(false)) return showSettings(visit, 'That cannot be saved: choose one of the values.')
       await setPreferences(store, viewer.session.accountId, { timeZone, units, language, weeklyGoal })
-      return redirect('/settings?saved=account')
+      return redirect(`/settings?saved=${accountFields.findLast(name => form.has(name)) ?? 'account'}`)
     },
   },
   {
@@ -61,19 +61,13 @@ export const settingsPages: readonly DashboardPage[] = [
     },
   },
   {
-    ...OF_SETTINGS,
+    ...EXPORT,
     path: '/settings/export',
-    confirms: true,
-    isDownload: true,
-    isExport: true,
     handler: visit => ndjsonFile(visit, 'lockstep', archiveParts(visit.store, visit.viewer.session.accountId)),
   },
   {
-    ...OF_SETTINGS,
+    ...EXPORT,
     path: '/settings/page',
-    confirms: true,
-    isDownload: true,
-    isExport: true,
     handler: visit => htmlFile(visit, 'lockstep', keptPage(visit.store, visit.viewer, visit.now)),
   },
   ...passwordPages,
@@ -83,6 +77,8 @@ export const settingsPages: readonly DashboardPage[] = [
   ...deletedPages,
   ...deleteAccountPages,
 ]
+
+const accountFields = ['timeZone', 'language', 'units', 'weeklyGoal'] as const
 
 /** Null for no goal; NaN if the text is not a valid one. */
 function readGoal(text: string): number | null {

@@ -95,7 +95,7 @@ async function showForm(visit: Visit, { origin = '', every = DEFAULT_MINUTES, pr
     problem,
     status,
     body: html`
-      <p>${SERVER_WAY[1]} ${SERVER_WAY[2]}.</p>
+      <p>${SERVER_WAY[2]} ${SERVER_WAY[3]}.</p>
       <label>Address of the server
         <input name="origin" inputmode="url" required maxlength="500" autocomplete="url" autocapitalize="none" spellcheck="false" placeholder="https://history.example" value="${fieldText(origin)}"${described}>
       </label>
@@ -112,7 +112,8 @@ async function showForm(visit: Visit, { origin = '', every = DEFAULT_MINUTES, pr
 async function checkEntered(visit: Visit): Promise<PageResult> {
   const { store, config, form } = visit
   const every = isPassing(config) ? ONCE[0] : intervalOf(form)
-  const origin = withScheme(form.get('origin') ?? '')
+  const address = (form.get('origin') ?? '').trim()
+  const origin = address === '' || address.includes('://') ? address : `https://${address}`
   const again = (problem: string, status: number) => showForm(visit, { origin, every, problem, status })
   return checked(
     visit,
@@ -143,11 +144,6 @@ async function checked(
     if (isLimited) limitReached('sourceChecks')
     return again(problemOf(error), isLimited ? 429 : 422)
   }
-}
-
-function withScheme(text: string): string {
-  const address = text.trim()
-  return address === '' || address.includes('://') ? address : `https://${address}`
 }
 
 /** What was checked, and waits for an answer: in a cookie, so that the key is in no page. */

@@ -19,9 +19,9 @@ import { countSessions, listFiles } from '../../../accounts/imported-files.ts'
 import { pullStatus, type SourceStatus } from '../../../pull/state.ts'
 import { isOtherSecret } from '../../../pull/stored-key.ts'
 import { html, type Html, nothing } from '../../html.ts'
-import { card, countColumn, options, stat, table } from '../../layout/components.ts'
+import { card, countColumn, dotted, options, stat, table } from '../../layout/components.ts'
 import { formPage } from '../../layout/form-page.ts'
-import { type DashboardPage, redirect, view, type Viewer, type Visit } from '../../page.ts'
+import { type DashboardPage, redirect, view, type Visit } from '../../page.ts'
 import { kindName } from '../../text/labels.ts'
 import { freeText } from '../../text/names.ts'
 import {
@@ -92,12 +92,12 @@ async function showSource(visit: Visit) {
     body: html`
       ${connection === undefined ? await importedCard(visit, others) : await connectionCards(visit, connection, connected)}
       ${await Promise.all(others.map(async source => html`${card(hostOf(viewer, source.origin), html`<p class="summary">${summaryOf(visit, source)}</p>`)}${await rejectedOf(visit, source)}`))}
-      ${await typedCard(visit)}
-      ${await filesCard(visit)}
       <div class="tiles">
         ${connection === undefined ? await connectWay(visit) : nothing}
         ${await fileWay(visit)}
       </div>
+      ${await typedCard(visit)}
+      ${await filesCard(visit)}
     `,
   })
 }
@@ -110,32 +110,17 @@ async function importedCard(visit: Visit, others: readonly SourceStatus[]): Prom
   if (asOf === null) return nothing
   const [file] = await listFiles(store, accountId)
   const how = others.length > 0 ? 'Copied' : 'Imported'
-  const from = file === undefined ? `${how} by whoever runs this service` : 'Brought in from files'
-  return card(
-    'No server connected',
-    html`
-      <p class="summary">${from}. Nothing new is fetched by itself.</p>
-      <dl class="stats">
-        ${file === undefined ? cameStat(viewer, 'As of', asOf, now) : cameStat(viewer, 'Came last', file.at, now, countText(file.added, 'new record'))}
-        ${stat('Next fetch', 'None')}
-        ${await countStats(visit)}
-      </dl>
-    `,
-    { id: 'connection' },
-  )
-}
-
-function cameStat(viewer: Viewer, name: string, at: number, now: number, what = ''): Html {
-  return stat(
-    name,
-    timeAgo(viewer, at, now),
-    html`${dateTimeText(viewer, at)}${what === '' ? nothing : html`<br>${what}`}`,
-  )
-}
-
-async function countStats({ store, viewer }: Visit): Promise<Html> {
-  const { training, locks } = await countSessions(store, viewer.session.accountId)
-  return html`${stat('Training sessions', numberText(training))}${stat('Locks', numberText(locks))}`
+  const { training, locks } = await countSessions(store, accountId)
+  const from =
+    file === undefined
+      ? [`${how} by whoever runs this service`, html`as of ${dateTime(viewer, asOf)}`]
+      : ['Brought in from files', html`last ${timeAgo(viewer, file.at, now)}: ${countText(file.added, 'new record')}`]
+  return html`
+    <section class="card" id="connection">
+      <p class="big">${countText(training, 'training session')} and ${countText(locks, 'lock')}</p>
+      <p class="muted">${dotted(...from, 'nothing new is fetched by itself')}</p>
+    </section>
+  `
 }
 
 function summaryOf({ viewer, now }: Visit, { rows, gone, setAside, completedAt }: SourceStatus): string {
@@ -176,7 +161,8 @@ async function stateOf(
   last: Round | undefined,
 ): Promise<Html> {
   if (isBusy(visit, connection)) return roundOf(visit, connection, source)
-  const { viewer, now } = visit
+  const { store, viewer, now } = visit
+  const { training, locks } = await countSessions(store, viewer.session.accountId)
   const next = isGoingOn(connection) ? connection.next_at : null
   const problem = problemNow(visit, connection, source)
   const then = problem === undefined || connection.state === 'done' ? ` ${nextText(connection)}` : ''
@@ -185,9 +171,10 @@ async function stateOf(
     <p class="summary" role="status">${source === undefined ? NOTHING_YET : summaryOf(visit, source)}${then}</p>
     ${notFoundText(connection)}
     <dl class="stats">
-      ${last === undefined ? nothing : cameStat(viewer, 'Last fetch', last.ended_at, now, last.failure === null ? countText(last.added, 'new record') : 'Not complete')}
-      ${next === null ? stat('Next fetch', 'None') : stat('Next fetch', agoText(next, now), dateTimeText(viewer, next))}
-      ${await countStats(visit)}
+      ${last && stat('Last fetch', timeAgo(viewer, last.ended_at, now), last.failure === null ? countText(last.added, 'new record') : 'Not complete')}
+      ${next !== null && stat('Next fetch', agoText(next, now), dateTimeText(viewer, next))}
+      ${stat('Training sessions', numberText(training))}
+      ${stat('Locks', numberText(locks))}
     </dl>
   `
 }

@@ -17,17 +17,16 @@ import { findUpload, type Upload } from '../../../uploads/uploads.ts'
 import { askedFor, deletedIn, failureText, previewOf, secretField, storedCounts } from './upload-report.ts'
 
 const OF_SOURCE = { section: 'source', reads: null } as const
+const UPLOAD = { ...OF_SOURCE, path: '/source/upload', confirms: true } as const
 
 /** Files that people bring in for the account that signed in: sent, checked, shown, and then stored or discarded. */
 export const uploadPages: readonly DashboardPage[] = [
   { ...OF_SOURCE, path: '/source/file', handler: async visit => showUpload(visit, await ownUpload(visit)) },
   // The proof comes before the form, so that no file is sent in vain.
-  { ...OF_SOURCE, path: '/source/upload', confirms: true, handler: showForm },
+  { ...UPLOAD, handler: visit => showForm(visit) },
   {
-    ...OF_SOURCE,
+    ...UPLOAD,
     method: 'POST',
-    path: '/source/upload',
-    confirms: true,
     receivesFiles: true,
     async handler(visit) {
       if (visit.uploads.maxBytes === 0) throw notFound('Upload')

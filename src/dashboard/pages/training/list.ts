@@ -263,8 +263,6 @@ function bestMark({ grade }: SessionStats, best: BestGrade | undefined): Html {
     : html` <span class="state on">${best.times === 1 ? 'Best' : 'Equals the best'} of ${numberText(best.of)}</span>`
 }
 
-export const WITH_PROGRAM = 'with this program'
-
 /** ` · weakest Endurance 62 %`, where several grades differ. */
 function weakestText(viewer: Viewer, { types }: SessionStats): string {
   const grades = types.flatMap(one => one.grades)

@@ -1,6 +1,6 @@
 import { DAY_MS, formatDate } from '../../../contract/time.ts'
 import { countedUntil } from '../../../stats/known-time.ts'
-import type { GradeSpread, SessionStats, Totals, TrainingSummary } from '../../../stats/training.ts'
+import type { SessionStats, Totals, TrainingSummary } from '../../../stats/training.ts'
 import type { Usual } from '../../../stats/usual.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
 import {
@@ -77,7 +77,13 @@ export function gradePicture(viewer: Viewer, shown: ShownSessions, byType: Html 
   return {
     columns: isDense
       ? [
-          { title: 'Median grade', cell: ({ index }) => spreadText(summary.spreads[index] ?? null) },
+          {
+            title: 'Median grade',
+            cell({ index }) {
+              const spread = summary.spreads[index] ?? null
+              return spread === null ? NONE : `${percentText(spread.median)} (${spread.low}–${spread.high})`
+            },
+          },
           ...usualColumn({ text: percentText, differenceText: numberText }, medians(summary), usual),
         ]
       : [],
@@ -216,11 +222,6 @@ function medianPoints({ summary, time }: ShownSessions): (GradePoint | null)[] {
 
 function planeOf(viewer: Viewer, { time }: ShownSessions, grades: readonly number[]): Plane {
   return planeOfTime(viewer, time, { values: gradeRange(grades), text: percentText })
-}
-
-/** `88 % (80–95)` */
-function spreadText(spread: GradeSpread | null): string {
-  return spread === null ? NONE : `${percentText(spread.median)} (${spread.low}–${spread.high})`
 }
 
 const NO_GRADES = 'No grades in this period'

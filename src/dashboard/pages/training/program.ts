@@ -1,3 +1,4 @@
+import { sum } from '../../../contract/numbers.ts'
 import { notFound } from '../../../contract/errors.ts'
 import { type TrainingTemplate, isCounted, type TemplateSegment } from '../../../contract/training-templates.ts'
 import { type ListedProgram, programs } from '../../../stats/program-queries.ts'
@@ -106,7 +107,7 @@ function segmentsCard(viewer: Viewer, { Segment }: TrainingTemplate, more: Html)
   return card(
     'Segments',
     html`
-      <p class="summary">${countText(runsOf(Segment), 'segment')}: ${lengthText(Segment)}.</p>
+      <p class="summary">${countText(sum(Segment.map(({ repeat }) => Math.max(1, repeat))), 'segment')}: ${lengthText(Segment)}.</p>
       <ul class="segments">${items}</ul>
       ${more}
     `,
@@ -119,20 +120,11 @@ const MAX_ROWS = 200
 
 /** `50 repetitions each, passes at 68 %` */
 function detailsText(segment: TemplateSegment): string {
-  const { repeat, passFailEnabled, passGradeThreshold } = segment
+  const { type, duration, repeat, passFailEnabled, passGradeThreshold } = segment
+  const length = isCounted(type) ? countText(duration, 'repetition') : durationText(duration)
   const isPassing = passFailEnabled !== false && passGradeThreshold !== undefined
   const passes = isPassing ? `, passes at ${percentText(passGradeThreshold)}` : ''
-  return `${segmentLength(segment)}${repeat > 1 ? ' each' : ''}${passes}`
-}
-
-/** `2 min`, `40 repetitions` */
-function segmentLength({ type, duration }: TemplateSegment): string {
-  return isCounted(type) ? countText(duration, 'repetition') : durationText(duration)
-}
-
-/** How many segments are run. */
-function runsOf(segments: readonly TemplateSegment[]): number {
-  return segments.reduce((sum, { repeat }) => sum + Math.max(1, repeat), 0)
+  return `${length}${repeat > 1 ? ' each' : ''}${passes}`
 }
 
 /** `12 min + 40 repetitions` */
@@ -140,7 +132,7 @@ export function lengthText(segments: readonly TemplateSegment[]): string {
   const lengthOf = (counted: boolean) =>
     segments
       .filter(({ type }) => isCounted(type) === counted)
-      .reduce((sum, { duration, repeat }) => sum + duration * Math.max(1, repeat), 0)
+      .reduce((length, { duration, repeat }) => length + duration * Math.max(1, repeat), 0)
   const [seconds, reps] = [lengthOf(false), lengthOf(true)]
   const parts = [...(seconds > 0 ? [durationText(seconds)] : []), ...(reps > 0 ? [countText(reps, 'repetition')] : [])]
   return parts.join(' + ') || 'of no length'

@@ -6,8 +6,8 @@ import { noRecords, table, type TableColumn, paginate, tableFoot } from '../../l
 import { html, type Html, nothing } from '../../html.ts'
 import { recordName } from '../../text/names.ts'
 import { type DashboardPage, view, type Viewer, type Visit } from '../../page.ts'
-import { dateText, NONE, numberText, partText, percentText, timeAgo } from '../../text/text.ts'
-import { comparedWith, GRADES, strip } from '../parts.ts'
+import { countText, dateText, NONE, numberText, partText, percentText, timeAgo } from '../../text/text.ts'
+import { comparedWith, strip } from '../parts.ts'
 import { lengthText, showProgram, stateMarks } from './program.ts'
 
 const OF_PROGRAMS = { section: 'programs', area: 'dtt' } as const
@@ -35,6 +35,7 @@ async function showPrograms({ store, viewer, pageAccess, now, path, query }: Vis
   const rows = ids.flatMap(id => found.get(id)?.record ?? [])
   return view({
     title: 'Programs',
+    heading: html`Programs${newsOf(viewer, uses, rows)}`,
     body:
       all.length === 0
         ? noRecords(
@@ -42,11 +43,11 @@ async function showPrograms({ store, viewer, pageAccess, now, path, query }: Vis
             'No programs yet',
             'This page will show your training programs, what they consist of, and how sessions with them went.',
           )
-        : html`<section class="card" id="sessions">${newsOf(viewer, uses, rows)}${table('Programs', programColumns(viewer, uses, now, SORTED), rows)}${tableFoot(path, query, shown)}</section>`,
+        : html`<section class="card" id="sessions">${table('Programs', programColumns(viewer, uses, now, SORTED), rows)}${tableFoot(path, query, shown)}</section>`,
   })
 }
 
-/** `Interval B: 96 % on 25 Nov, ▲ 7 points above its median`: of the programs of the page with some sessions, what changed most. */
+/** `▲ Interval B 7 points above its median on 25 Nov`: of the programs of the page with some sessions, what changed most. */
 function newsOf(viewer: Viewer, uses: ReadonlyMap<number, ProgramUse>, rows: readonly TrainingTemplate[]): Html {
   const changes = rows.flatMap(program => {
     const { median = null, sessions = 0, lastGrades = [] } = uses.get(program.id) ?? {}
@@ -58,7 +59,8 @@ function newsOf(viewer: Viewer, uses: ReadonlyMap<number, ProgramUse>, rows: rea
   const [most] = changes.toSorted((a, b) => Math.abs(b.change) - Math.abs(a.change))
   if (most === undefined || most.change === 0) return nothing
   const { program, last, change } = most
-  return html`<p class="summary"><b><a href="/programs/${program.id}">${recordName(viewer, 'program', program)}</a>: ${percentText(last.value)}</b> on ${dateText(viewer, last.at)}, ${comparedWith('its median', change, GRADES)}</p>`
+  const words = { text: (by: number) => `${recordName(viewer, 'program', program)} ${countText(by, 'point')}` }
+  return html` <span class="verdict">${comparedWith('its median', change, words)} on ${dateText(viewer, last.at)}</span>`
 }
 
 const MIN_SESSIONS = 10

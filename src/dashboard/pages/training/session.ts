@@ -43,7 +43,7 @@ import {
 import { recordSteps } from '../area.ts'
 import { beyondText, GRADES, rangeText, strip, type Words } from '../parts.ts'
 import { passingGrades } from './program-runs.ts'
-import { distanceOf, WITH_PROGRAM } from './list.ts'
+import { distanceOf } from './list.ts'
 
 export const trainingSessionPages: readonly DashboardPage[] = [
   { section: 'training', reads: 'record', area: 'dtt', path: '/training/:id', handler: showSession },
@@ -88,7 +88,7 @@ async function showSession(visit: Visit) {
             html`${session.grade === null ? NONE : percentText(session.grade)} ${resultMark(session.passed)}`,
             gradeNote(session.grade, usual, rank),
           ),
-          ...amountStats(visit, sessions, own, session, segments),
+          ...amountStats(visit, sessions, own, session, segments, passing),
         )}
         ${lastTen(viewer, sessions.slice(0, own + 1), session, usual)}
         ${card('Segments', segmentTable(visit, segments, passing), { id: 'rows' })}
@@ -96,6 +96,8 @@ async function showSession(visit: Visit) {
     }),
   })
 }
+
+const WITH_PROGRAM = 'with this program'
 
 /** `◆ as usual (96 to 98 %) · third best of 109 with this program` */
 export function gradeNote(
@@ -177,15 +179,18 @@ function dayAndMonth({ timeZone }: Viewer, at: number): readonly [day: string, m
   return [numberText(new Date(day).getUTCDate()), monthName(day)]
 }
 
-/** The sums of a session, of repetitions what is usual; and how many of its segments were passed. */
+/** The sums of a session, of repetitions what is usual; and how many of its segments were passed, of those that can fail. */
 function amountStats(
   { viewer, now }: Visit,
   sessions: readonly SessionStats[],
   own: number,
   session: SessionStats,
   segments: readonly Row[],
+  passing: Passing,
 ): Html[] {
-  const passed = segments.filter(segment => segment.passed).length
+  const judged = segments.filter(segment => !segment.passed || passingAt(passing, segment) !== 0)
+  const passed = judged.filter(segment => segment.passed).length
+  const others = segments.length - judged.length
   const seconds = segments.reduce((sum, { durationMeasured }) => sum + durationMeasured, 0)
   const usual = usualOfProgram(sessions, own, ({ reps }) => reps)
   const ranked = sessions.filter(({ program, at }) => program === session.program && at <= now)
@@ -208,13 +213,23 @@ function amountStats(
       most(({ distance }) => distance ?? 0),
     ),
     stat('Time', segments.length === 0 ? NONE : durationText(seconds)),
-    stat('Segments passed', segments.length === 0 ? NONE : `${numberText(passed)} of ${numberText(segments.length)}`),
+    stat(
+      'Segments passed',
+      judged.length === 0 ? NONE : `${numberText(passed)} of ${numberText(judged.length)}`,
+      others === 0 ? undefined : `${numberText(others)} without a passing grade`,
+    ),
   ]
 }
 
 type Row = TrainerSegment & { readonly position: number }
 
 type Passing = ReturnType<typeof passingGrades>
+
+/** The passing grade of today at the position of a segment, 0 if it has none; undefined if the program has other segments now. */
+function passingAt(passing: Passing, { position, type }: Row): number | undefined {
+  const one = passing[position - 1]
+  return one?.type === type ? one.grade : undefined
+}
 
 /** Positions as they are. */
 const SELF = { x: (at: number) => at, y: (value: number) => value }
@@ -226,13 +241,9 @@ function segmentTable({ viewer, path, query }: Visit, segments: readonly Row[], 
   const graded = segments.filter(({ percentGrade, passed }) => percentGrade > 0 || !passed)
   const [weakest, next] = graded.toSorted((a, b) => a.percentGrade - b.percentGrade)
   const isWeakest = (one: Row) => one === weakest && next !== undefined && weakest.percentGrade < next.percentGrade
-  const passingAt = ({ position, type }: Row) => {
-    const one = passing[position - 1]
-    return one?.type === type ? one.grade : undefined
-  }
-  const isKnown = segments.some(segment => passingAt(segment) !== undefined)
+  const isKnown = segments.some(segment => passingAt(passing, segment) !== undefined)
   return html`
-    ${table<Row>('Segments', segmentColumns(viewer, segments, isWeakest, passingAt), paged.rows)}
+    ${table<Row>('Segments', segmentColumns(viewer, segments, isWeakest, passing), paged.rows)}
     ${isKnown && html`<p class="muted small">A tick is the passing grade of the program today. Grey: without one.</p>`}
     ${tableFoot(path, query, paged, 'rows')}
   `
@@ -242,7 +253,7 @@ function segmentColumns(
   viewer: Viewer,
   segments: readonly Row[],
   isWeakest: (segment: Row) => boolean,
-  passingAt: (segment: Row) => number | undefined,
+  passing: Passing,
 ): TableColumn<Row>[] {
   const distance: TableColumn<Row> = {
     title: label('distanceTravelled'),
@@ -262,10 +273,10 @@ function segmentColumns(
       title: html`<span class="hidden">Bar</span>`,
       line: 'second',
       cell(segment) {
-        const passing = passingAt(segment)
-        const look = segment.passed ? (passing === 0 ? 'usual' : 'solid') : 'late'
+        const least = passingAt(passing, segment)
+        const look = segment.passed ? (least === 0 ? 'usual' : 'solid') : 'late'
         const bar = boxes(look, [{ x: [0, Math.max(0, Math.min(100, segment.percentGrade))], y: [0, 100] }])
-        const tick = { at: passing ?? 0, low: 140, high: -40 }
+        const tick = { at: least ?? 0, low: 140, high: -40 }
         return strip(
           html`${boxes('track', [{ x: [0, 100], y: [0, 100] }])}${bar}${tick.at > 0 && uprights('goal', SELF, [tick])}`,
           8,

@@ -61,7 +61,10 @@ const training: Area<TrainingQuery, ShownTraining, SessionStats> = {
     return html`Training${verdict && html` <span class="verdict">${verdict} so far this week</span>`}`
   },
   fields: ({ viewer }, { query, programs, all, types }) => filterFields(viewer, query, programs, all, types),
-  note: (viewer, { query: { type } }) => (type === undefined ? nothing : typeNote(viewer, type)),
+  note: (viewer, { query: { type } }) =>
+    type === undefined
+      ? nothing
+      : html`<p class="muted">Grades, repetitions and distances are of segments of the type ${typeName(viewer, type)} only. Results are of whole sessions.</p>`,
   tiles: totalTiles,
   pictures,
   table: (visit, { query, sessions, programs, known }) => sessionRows(visit, query, sessions, programs, known),
@@ -165,11 +168,6 @@ async function* sessionsOf(
   const { sessions } = await history.select(query, span?.from, span?.to)
   const sorted = sortedBy(query, sessions, await readPrograms(visit))
   yield* fewAtOnce(sorted, ids => trainingRecords(store, access, ids))
-}
-
-/** With a filter by type, the page shows that type alone, except for results. */
-function typeNote(viewer: Viewer, type: string): Html {
-  return html`<p class="muted">Grades, repetitions and distances are of segments of the type ${typeName(viewer, type)} only. Results are of whole sessions.</p>`
 }
 
 function pictures({ viewer, now }: Visit, shown: ShownTraining): Html {
