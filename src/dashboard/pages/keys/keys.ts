@@ -14,7 +14,7 @@ import { actPages, submitAct, formPage } from '../../layout/form-page.ts'
 import { html, type Html, nothing, fieldText } from '../../html.ts'
 import { scopeLabels, scopeTexts } from '../../text/labels.ts'
 import { recordName } from '../../text/names.ts'
-import { type DashboardPage, redirect, view, type Viewer, type Visit } from '../../page.ts'
+import { type DashboardPage, redirect, view, type Visit } from '../../page.ts'
 import { agoText, countText, dateText, dateTime, dateTimeText, lastUsed, momentText } from '../../text/text.ts'
 import { DAY_MS } from '../../../contract/time.ts'
 import { keyExamplePages } from './examples.ts'
@@ -90,7 +90,7 @@ async function showKeys(visit: Visit) {
       ${card(
         'Use a key',
         html`
-          <p>This command shows your last session or lock. <code>LOCKSTEP_TOKEN</code> holds the key, which is shown once, when it is created.</p>
+          <p>A first request. <code>LOCKSTEP_TOKEN</code> holds the key, which is shown once, when it is created.</p>
           ${code(curlLine(visit.baseUrl, testPathOf(keys[0])), 'curl command')}
           <p><a href="/keys/examples">Examples</a> for Home Assistant, Python and TypeScript</p>
         `,
@@ -126,7 +126,7 @@ function keyTable({ viewer, now }: Visit, keys: readonly ListedKey[], entitled: 
         title: 'Name',
         line: 'first',
         cell: key =>
-          html`<strong>${recordName(viewer, 'key', key)}</strong>${state(key)}<br><code class="muted nowrap">lks_…${key.last4}</code>`,
+          html`<strong>${recordName(viewer, 'key', key)}</strong>${state(key)} <br><code class="muted nowrap">lks_…${key.last4}</code>`,
       },
       {
         title: 'May read',
