@@ -2,6 +2,7 @@ import { notFound } from '../../../contract/errors.ts'
 import type { LockTemplate } from '../../../contract/lock-templates.ts'
 import { readKnownTime, countedUntil } from '../../../stats/known-time.ts'
 import { lockHistory } from '../../../stats/lock-history.ts'
+import { zoneClock } from '../../../stats/zone-clock.ts'
 import { lockRecords, type LockStats, someLocks } from '../../../stats/lock-queries.ts'
 import { lockTemplates, type TemplateUse, withUses } from '../../../stats/lock-template-queries.ts'
 import { beyondUsual, type Usual } from '../../../stats/usual.ts'
@@ -300,9 +301,11 @@ function lengthsPicture(viewer: Viewer, template: LockTemplate, locks: readonly 
   const [low, high] = plannedOf(template)
   const lengths = [high, ...known.map(({ length }) => length)]
   const { unit, short } = unitOf(lengths)
+  const clock = zoneClock(viewer.timeZone)
   const margin = Math.max(DAY_MS, (last.at - first.at) / 25)
   const { x, y, axes } = plane({
-    time: [first.at - margin, last.at + margin],
+    // From the start of a day on, whose name stands there.
+    time: [clock.startOf(clock.dayOf(first.at - margin)), last.at + margin],
     values: [0, Math.max(...lengths) / unit],
     isNice: true,
     timeZone: viewer.timeZone,
