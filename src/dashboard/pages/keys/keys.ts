@@ -92,7 +92,7 @@ async function showKeys(visit: Visit) {
         html`
           <p>A first request. <code>LOCKSTEP_TOKEN</code> holds the key, which is shown once, when it is created.</p>
           ${code(curlLine(visit.baseUrl, testPathOf(keys[0])), 'curl command')}
-          <p><a href="/keys/examples">Examples</a> for Home Assistant, Python and TypeScript</p>
+          <p><a href="/keys/examples">More examples</a></p>
         `,
       )}
     `,
