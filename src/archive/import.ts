@@ -6,7 +6,6 @@ import { counting } from './formats/unwrap.ts'
 import { Incoming, type IncomingOptions, type KindReport } from './incoming.ts'
 import { type LinesOf, readLines } from './lines.ts'
 import { clearRejected, type RejectedReport, storeRejected } from './rejected-rows.ts'
-import type { OnConflict } from './report.ts'
 import { type LineFacts, stageLines } from './stage-lines.ts'
 
 export { conflictChoices, ImportError, type OnConflict } from './report.ts'

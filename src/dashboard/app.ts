@@ -1,6 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { makeOidc } from '../accounts/oidc.ts'
-import { readOidcSettings } from '../accounts/oidc.ts'
+import { makeOidc, readOidcSettings } from '../accounts/oidc.ts'
 import { type Config, publicPath, settings } from '../config.ts'
 import { RESPONSE_TIMEOUT_MS } from '../contract/responses.ts'
 import type { Load } from '../fairness.ts'

@@ -16,7 +16,6 @@ const files = {
   'reference.css': () => styles('reference.css'),
   'dashboard.js': () => joinModules(FOLDER, 'dashboard.js'),
   'signin.js': () => joinModules(FOLDER, 'signin.js'),
-  'console.js': () => joinModules(FOLDER, 'console.js'),
   'favicon.svg': () => read('favicon.svg'),
   'app.webmanifest': () => read('app.webmanifest'),
   'client.js': () => read('../../openapi/client.js'),

@@ -28,14 +28,14 @@ const proxies = [
   { name: 'caddy', keeps: false, sample: caddy.replace('handle /lock', 'handle_path /lock'), start: startCaddy },
 ] as const
 
-const reference = ['/docs', ...openapi().tags.map(({ name }) => `/docs/${slugOf(name)}`), '/docs/console']
+const reference = ['/docs', ...openapi().tags.map(({ name }) => `/docs/${slugOf(name)}`)]
 const paths = ['/', ...samplePages, ...reference]
 
 describe('below a path of a host', needsChromium, () => {
   for (const [index, { name, keeps, sample, start }] of proxies.entries()) {
     const what = `${name}, which ${keeps ? 'keeps' : 'removes'} the path`
     test(
-      `behind ${what}, pages, files, forms, links and the console lead nowhere else, and none is missing`,
+      `behind ${what}, pages, files, forms and links lead nowhere else, and none is missing`,
       needs(name, 'openssl'),
       async () => {
         const port = await freePort()
@@ -57,7 +57,6 @@ describe('below a path of a host', needsChromium, () => {
         await download(browser.page, url)
         const key = await createKey(browser.page, url)
         await readApi(proxy, url, key)
-        await askInConsole(browser.page, url, key)
         await signOut(browser.page, url)
         assert.deepEqual(failed, [])
         assert.deepEqual(browser.problems, [])
@@ -99,7 +98,6 @@ async function collectAddresses(page: Page, links: Set<string>, forms: Set<strin
   // One query of each path: others sort and filter the same page.
   for (const link of found.links) {
     const { origin, pathname } = new URL(link)
-    // The console links to whoever made it.
     if (origin === new URL(page.url()).origin) links.add(origin + pathname)
   }
   for (const form of found.forms) forms.add(form)
@@ -172,17 +170,6 @@ async function readApi(proxy: Proxy, url: string, key: string) {
   const [, next = ''] = /<([^>]+)>; rel="next"/.exec(String(first.headers['link'])) ?? []
   assert.ok(next.startsWith(`${url}${api.listTrainingSessions.path}?`), next)
   assert.equal((await proxy.get(next.slice(new URL(url).origin.length), headers)).status, 200)
-}
-
-async function askInConsole(page: Page, url: string, key: string) {
-  await page.goto(`${url}/docs/console#getMe`)
-  // The script of the console reads the address.
-  await page.locator('option[value=getMe]:checked').waitFor({ state: 'attached' })
-  await page.getByRole('textbox', { name: 'API key' }).fill(key)
-  await page.getByRole('button', { name: 'Send' }).click()
-  // HTTP/2 has no words for a status.
-  await page.getByRole('status').getByText(/^200/).waitFor()
-  await page.getByRole('region', { name: 'Body' }).getByText('"username": "alex"').waitFor()
 }
 
 async function signOut(page: Page, url: string) {

@@ -13,9 +13,8 @@ describe('every page of the reference', () => {
   })
   after(() => service[Symbol.asyncDispose]())
 
-  const paths = [...referencePaths, '/docs/console#listTrainingSessions']
-  testReference('light', 1280, paths, () => service)
-  testReference('dark', 320, paths, () => service)
+  testReference('light', 1280, referencePaths, () => service)
+  testReference('dark', 320, referencePaths, () => service)
 
   test('its links work without scripts', needsChromium, async () => {
     await using browser = await openPage({ javaScriptEnabled: false })

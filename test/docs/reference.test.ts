@@ -95,24 +95,6 @@ describe('the reference', () => {
     }
   })
 
-  test('the console has all operations, keeps to the budgets, and its script takes less than 2 KB to load', async () => {
-    const { text } = await get(service, '/docs/console', { Cookie: 'theme=dark' })
-    assert.match(text, /<meta name="color-scheme" content="dark">/)
-    assert.ok(Buffer.byteLength(text) <= MAX_PAGE_BYTES && nodesOf(text) <= MAX_PAGE_NODES)
-    for (const [path, { get: operation }] of Object.entries(openapi().paths)) {
-      const { operationId, summary } = operation
-      assert.ok(
-        text.includes(`<option id="${operationId}" value="${operationId}" data-path="${path}">${summary}</option>`),
-        path,
-      )
-    }
-    const [, script = ''] = /<script type="module" src="([^"]+)"/.exec(text) ?? []
-    const { pathname, search } = new URL(script, `${service.url}/docs/console`)
-    const { headers } = await get(service, pathname + search, { 'Accept-Encoding': 'gzip' })
-    assert.ok(Number(headers.get('Content-Length')) < 2048, headers.get('Content-Length') ?? '')
-    assert.match(headers.get('Cache-Control') ?? '', /immutable/)
-  })
-
   test('without the dashboard it is complete, and has no link to it', async () => {
     await using other = await startService(records.world, { LOCKSTEP_DASHBOARD: 'off' })
     const { text } = await get(other, '/docs/devices')

@@ -59,15 +59,7 @@ async function everyAnswer(): Promise<Answer[]> {
   note('no record', await stranger.get('/api/v1/dtt/sessions/999999', asProgram))
   note('no route', await stranger.get('/api/v1/nothing', { Accept: '*/*' }))
   note('another method', await stranger.post(list, {}, asProgram))
-  for (const path of [
-    '/healthz',
-    '/readyz',
-    '/openapi.json',
-    '/client.js',
-    '/client.d.ts',
-    '/docs/console.js',
-    '/nothing',
-  ])
+  for (const path of ['/healthz', '/readyz', '/openapi.json', '/client.js', '/client.d.ts', '/nothing'])
     note(path, await stranger.get(path, { Accept: '*/*' }))
 
   for (const path of ['/', '/signin', '/nothing', '/locks.csv', `/invitation/${'A'.repeat(43)}`, '/signin/oidc'])
@@ -120,7 +112,7 @@ test('whatever the response, browsers neither guess its type, frame it, nor tell
     // Without a source of their own, plugins have none either.
     assert.ok(policy.includes("default-src 'none'") && policy.includes("frame-ancestors 'none'"), what)
     assert.ok(!isPage({ headers }) || policy.includes("base-uri 'none'"), what)
-    // The reference needs neither scripts nor forms, but for its console.
+    // The reference needs neither scripts nor forms.
     if (isPage({ headers }) && !what.startsWith('/docs')) {
       assert.equal(headers.get('X-Robots-Tag'), 'noindex', what)
       assert.ok(policy.includes("script-src 'self'") && policy.includes("form-action 'self'"), what)

@@ -22,8 +22,6 @@ export const OUTSIDE_API = [
   '/docs',
   '/docs/devices',
   '/docs/styles.css',
-  '/docs/console',
-  '/docs/console.js',
   '/client.js',
 ]
 

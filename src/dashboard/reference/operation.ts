@@ -19,7 +19,6 @@ export function operationCard(api: OpenApi, baseUrl: string, path: string, opera
         <p class="request"><code>GET ${path}</code></p>
         <p>${inline(description)}</p>
         ${codeBlock(curl, `curl command: ${summary}`)}
-        <p><a href="console#${operationId}">Try it<span class="hidden"> in the console: ${summary}</span></a></p>
         ${parameterTable(api, operation)}
         ${responses.filter(([status]) => status === '200').map(([, response]) => success(response, summary))}
         ${refusals(responses)}

@@ -76,11 +76,9 @@ interface PageContent {
   readonly lead: Part
   readonly root: Root
   readonly body: Html
-  /** The address of a script below docs/. */
-  readonly script?: string
 }
 
-export function referencePage(context: ReferenceContext, { title, lead, root, body, script }: PageContent): Html {
+function referencePage(context: ReferenceContext, { title, lead, root, body }: PageContent): Html {
   const { api, display, styles, icon, hasDashboard } = context
   const link = (path: string, name: string) =>
     html`<li><a href="${root}${path}"${name === title ? html` aria-current="page"` : null}>${name}</a></li>`
@@ -88,8 +86,7 @@ export function referencePage(context: ReferenceContext, { title, lead, root, bo
     display,
     title,
     html`<link rel="icon" href="${icon}">
-<link rel="stylesheet" href="${root}${styles}">
-${script === undefined ? null : html`<script type="module" src="${root}${script}"></script>`}`,
+<link rel="stylesheet" href="${root}${styles}">`,
     html`
       <a class="skip" href="#main">Skip to content</a>
       <header class="top">
@@ -99,7 +96,7 @@ ${script === undefined ? null : html`<script type="module" src="${root}${script}
         </div>
         <nav class="contents" aria-label="Reference"><ul>
           ${link('docs', 'API reference')}${api.tags.map(({ name }) => link(`docs/${slugOf(name)}`, name))}
-          ${link('docs/console', 'Console')}${link('openapi.json', 'OpenAPI')}
+          ${link('openapi.json', 'OpenAPI')}
         </ul></nav>
       </header>
       <main id="main" tabindex="-1">
@@ -116,7 +113,7 @@ function breakable(path: string): Html {
 }
 
 /** The operations of a resource, with their paths. */
-export function operationsOf({ paths }: OpenApi, { name }: Tag) {
+function operationsOf({ paths }: OpenApi, { name }: Tag) {
   return Object.entries(paths).flatMap(([path, { get }]) => (get.tags.includes(name) ? [[path, get] as const] : []))
 }
 

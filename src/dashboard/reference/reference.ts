@@ -6,17 +6,17 @@ import { Asset, asset, sendAsset, sendPage } from '../sending.ts'
 import { readDisplay } from '../visit.ts'
 import type { Html } from '../html.ts'
 import { siteOriginOf, parseCookies } from '../site.ts'
-import { consolePage } from './console.ts'
 import { guidePage, type ReferenceContext, resourcePage, slugOf } from './reference-pages.ts'
 
-/** The OpenAPI document, and the reference made from it: pages to read, and a console. All without signing in. */
+/** The OpenAPI document, and the pages of the reference made from it. All without signing in. */
 export function registerReference(app: FastifyInstance, config: Config) {
   const api = openapi(config.publicUrl)
   const file = new Asset(JSON_TYPE, JSON.stringify(api))
   app.get('/openapi.json', (_, reply) => sendAsset(reply, file))
 
-  app.get('/docs/styles.css', async (request, reply) => sendAsset(reply, asset('reference.css'), versionIn(request)))
-  app.get('/docs/console.js', async (request, reply) => sendAsset(reply, asset('console.js'), versionIn(request)))
+  app.get('/docs/styles.css', async (request, reply) => {
+    return sendAsset(reply, asset('reference.css'), new URLSearchParams(request.context.target.query).get('v'))
+  })
 
   const contextOf = (request: FastifyRequest): ReferenceContext => {
     const { baseUrl } = siteOriginOf(request.context, config)
@@ -32,30 +32,18 @@ export function registerReference(app: FastifyInstance, config: Config) {
   }
   app.get('/docs', async (request, reply) => sendReference(reply, guidePage(contextOf(request))))
   for (const { name } of api.tags) {
-    app.get(`/docs/${slugOf(name)}`, async (request, reply) => {
-      const context = contextOf(request)
-      return sendReference(reply, resourcePage(context, name))
-    })
+    app.get(`/docs/${slugOf(name)}`, async (request, reply) =>
+      sendReference(reply, resourcePage(contextOf(request), name)),
+    )
   }
-  app.get('/docs/console', async (request, reply) => {
-    const script = `docs/console.js?v=${asset('console.js').version}`
-    return sendReference(reply, consolePage(contextOf(request), script), CONSOLE_POLICY)
-  })
 }
 
-function versionIn({ context }: FastifyRequest): string | null {
-  return new URLSearchParams(context.target.query).get('v')
-}
-
-function sendReference(reply: FastifyReply, page: Html, policy = POLICY) {
-  reply.headers({ 'X-Robots-Tag': 'noindex', 'Content-Security-Policy': policy })
+function sendReference(reply: FastifyReply, page: Html) {
+  reply.headers({ 'X-Robots-Tag': 'noindex', 'Content-Security-Policy': POLICY })
   return sendPage(reply, page.toString())
 }
 
 const POLICY =
   "default-src 'none'; style-src 'self'; img-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
-
-/** That of the console, which also has a script, and sends requests to this service. */
-const CONSOLE_POLICY = `${POLICY}; script-src 'self'; connect-src 'self'`
 
 const ICON = `data:image/svg+xml,${encodeURIComponent(asset('favicon.svg').body.toString())}`
