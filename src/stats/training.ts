@@ -121,8 +121,6 @@ export async function summarize(sessions: readonly SessionStats[], periods: Peri
   }
 }
 
-export type GradeSpread = NonNullable<ReturnType<typeof spreadOf>>
-
 /** The 10th percentile, the median and the 90th percentile; null without grades. */
 function spreadOf(grades: GradeCounts | undefined) {
   const [low = null, median = null, high = null] = [10, 50, 90].map(share => grades?.percentile(share) ?? null)
