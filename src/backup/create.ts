@@ -58,7 +58,11 @@ export async function fillBackup(store: Store, path: string, watching: Watching)
           }),
         ),
       )
-      if (copied.damaged.length > 0) throw new StoreError(damageMessage(copied.damaged))
+      if (copied.damaged.length > 0) {
+        throw new StoreError(
+          `records in the database are damaged, their content does not match its hash: ${copied.damaged.join(', ')}\nRestore a backup from before, or import these records again with --on-conflict replace.`,
+        )
+      }
       placeholder = await writeManifest(copy.db, {
         version: packageJson.version,
         schema: currentVersion,
@@ -82,9 +86,4 @@ export async function digestOfExport(store: Store): Promise<string> {
   const digest = createHash('sha256')
   await exportArchive(store, async text => void digest.update(text))
   return digest.digest('hex')
-}
-
-function damageMessage(damaged: readonly string[]): string {
-  return `records in the database are damaged, their content does not match its hash: ${damaged.join(', ')}
-Restore a backup from before, or import these records again with --on-conflict replace.`
 }

@@ -157,29 +157,24 @@ const ROWS_REJECTED = 1
 
 /** Pulls into a temporary database, so that the archive has each record once and in order. */
 async function pullToFile(source: Source, flags: PullFlags, out: string) {
-  if (out !== STDOUT) requireFolderOf(out)
-  await withTemporary(out, async path => {
+  const work = async (path: string) => {
     await using store = await openStore(`sqlite:${path}`, { busyTimeoutMs: 60_000 })
     const report = await round({ store, source, ...flags, lockSessions: flags.lockSession, full: true })
     await writeOutput(out, tmpdir(), write => exportArchive(store, write, report.accountId))
     if (flags.json === true) print(JSON.stringify(report))
     else for (const line of summaryOf(report, out)) say(line)
     if (report.setAside.newCount > 0) process.exitCode = ROWS_REJECTED
-  })
-}
-
-/** A temporary database is where the file will be: that disk has room for it. */
-function withTemporary(out: string, work: (path: string) => Promise<void>): Promise<void> {
-  return out === STDOUT
-    ? withWorkFolder(tmpdir(), folder => work(join(folder, 'pulled.db')))
-    : withUnfinished(`${out}.db`, tmpdir(), work)
+  }
+  if (out === STDOUT) return withWorkFolder(tmpdir(), folder => work(join(folder, 'pulled.db')))
+  requireFolderOf(out)
+  // Where the file will be: that disk has room for it.
+  return withUnfinished(`${out}.db`, tmpdir(), work)
 }
 
 async function round(options: RoundOptions): Promise<PullReport> {
   using shown = startProgress()
   return await pullOnce({
     ...options,
-    onTakeOver: say,
     progress: ({ title, rows, expected }) => shown?.show(title, rows, expected),
   })
 }

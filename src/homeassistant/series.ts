@@ -100,7 +100,7 @@ export function changedRows(
 ): Row[] | undefined {
   const rows: Row[] = []
   let total = 0
-  for (const start of inOrder(hours, existing)) {
+  for (const start of [...new Set([...hours.keys(), ...existing.keys()])].toSorted((a, b) => a - b)) {
     const hour = hours.get(start) ?? {}
     let row: Row | undefined
     if ('partsOf' in series) {
@@ -116,10 +116,6 @@ export function changedRows(
     if (row !== undefined && start >= since && !isSame(row, existing.get(start))) rows.push(row)
   }
   return rows
-}
-
-function inOrder(...maps: readonly ReadonlyMap<number, unknown>[]): number[] {
-  return [...new Set(maps.flatMap(map => [...map.keys()]))].toSorted((a, b) => a - b)
 }
 
 /** Numbers may have been stored with less precision. */

@@ -126,15 +126,13 @@ interface HoldOptions {
   readonly by: string
   /** What is said to run already. */
   readonly running: string
-  /** Is told of a process that has not renewed its lease, and that this one takes over from. */
-  readonly onTakeOver?: (text: string) => void
 }
 
 /**
  * Takes a job and renews its lease. Throws Refusal if another process has it. One that does not renew its lease is waited for
  * until that has ended.
  */
-export async function holdJob(store: Pick<Store, 'db' | 'engine'>, { name, by, running, onTakeOver }: HoldOptions) {
+export async function holdJob(store: Pick<Store, 'db' | 'engine'>, { name, by, running }: HoldOptions) {
   const holder = newHolder(by)
   let before = await readJob(store.db, name)
   while (!(await takeJob(store, { name, holder }))) {
@@ -144,7 +142,6 @@ export async function holdJob(store: Pick<Store, 'db' | 'engine'>, { name, by, r
     if (isRenewed) throw new Refusal('busy', `${running} is running ${holderText(job.holder ?? '')}`)
     before = job
   }
-  if (before?.holder != null) onTakeOver?.(`${running} ${holderText(before.holder)} stands still: this one takes over`)
   const hold = { name, holder }
   // While the database is away nothing is stored.
   const renewing = setInterval(() => void renewJob(store, hold).catch(() => {}), RENEWAL_MS).unref()

@@ -25,8 +25,6 @@ export interface RoundOptions extends Pick<RoundState, 'store' | 'source' | 'pro
   readonly lockSessions?: readonly number[] | undefined
   /** Bounds what is stored of the account of the API key: set for pulls that a page started. */
   readonly quota?: QuotaConfig
-  /** Is told of another pull for the account that has stopped, from which this one takes over. */
-  readonly onTakeOver?: (text: string) => void
   /** Runs at the start of each transaction that stores records, which it ends if it throws. With it, the caller has the job. */
   readonly check?: (db: Kysely<Tables>) => Promise<void>
   /** Runs in the transaction that gives an account the id that it has at the source. */
@@ -58,9 +56,9 @@ export async function pullOnce(options: RoundOptions): Promise<PullReport> {
   }
 }
 
-function holdAccount({ store, onTakeOver = () => {} }: RoundOptions, { id, presentId = id }: Target) {
+function holdAccount({ store }: RoundOptions, { id, presentId = id }: Target) {
   const running = `another pull for account ${id}`
-  return holdJob(store, { name: pullJob(presentId), by: 'the command', running, onTakeOver })
+  return holdJob(store, { name: pullJob(presentId), by: 'the command', running })
 }
 
 async function runRound(options: RoundOptions, identity: Identity | undefined, target: Target): Promise<PullReport> {

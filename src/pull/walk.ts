@@ -41,9 +41,10 @@ export async function walkList(read: ReadPage, handle: HandleRows) {
   const readOverlapping = async (next: Position, previous: readonly SourceRow[], limit: number) => {
     if ('cursor' in next) return { page: await read(next), position: next }
     let { offset } = next
+    const keys = new Set(previous.map(keyOf))
     for (;;) {
       const page = await read({ offset })
-      if (offset === 0 || hasAny(page.rows, previous)) return { page, position: { offset } }
+      if (offset === 0 || page.rows.some(row => keys.has(keyOf(row)))) return { page, position: { offset } }
       steppedBack = true
       offset = Math.max(0, offset - (limit - OVERLAP))
       if (offset === 0 && (restarts += 1) > MAX_RESTARTS)
@@ -83,11 +84,6 @@ function nextPosition({ rows, limit, nextCursor }: SourcePage, position: Positio
   // The step must be at least 1 for pages shorter than the overlap.
   const step = Math.max(rows.length - OVERLAP, 1)
   return { offset: ('offset' in position ? position.offset : 0) + step }
-}
-
-function hasAny(rows: readonly SourceRow[], wanted: readonly SourceRow[]): boolean {
-  const keys = new Set(wanted.map(keyOf))
-  return rows.some(row => keys.has(keyOf(row)))
 }
 
 /** The rows that the previous page did not have in the same form. */
@@ -265,7 +261,7 @@ export class SourceReader {
   #remember({ path, include }: SourceList, features: ListFeatures, page: SourcePage) {
     // A source that ignores unknown parameters responds without a cursor, and without the field.
     const cursor = features.cursor && page.nextCursor !== undefined
-    const included = features.include && include !== undefined && allHave(page, include.field)
+    const included = features.include && include !== undefined && page.rows.every(({ data }) => include.field in data)
     const { parameters, include: before } = this.capabilities
     const ownerId = this.#owner === undefined ? {} : { ownerId: features.ownerId }
     this.capabilities = {
@@ -298,11 +294,6 @@ function toPage(data: unknown): SourcePage | undefined {
 /** The fields of every record that this one lacks. */
 function missingIn({ fields }: SourceList, data: SourceData): readonly string[] {
   return fields.filter(field => data[field] === undefined)
-}
-
-/** Whether all rows have a field. A source may ignore an unknown `include`. */
-function allHave({ rows }: SourcePage, field: string): boolean {
-  return rows.every(({ data }) => field in data)
 }
 
 /** Whether a record, or an item in it, has fields that its row in a list lacks. */

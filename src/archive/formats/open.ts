@@ -26,8 +26,8 @@ export async function openRecords(file: AsyncIterable<Buffer>, options: FormatOp
   const chunks = onRead === undefined ? unwrapped : counting(unwrapped, onRead)
   const foreign = foreignFormat(start)
   if (foreign !== undefined) throw new FormatError(foreign)
-  if (isJson(start) && !isArchive(start))
-    return { format: 'responses', lines: () => responseLines(chunks, options), found }
+  const isJson = /^\uFEFF?\s*[[{]/.test(start.toString('utf8', 0, 1000))
+  if (isJson && !isArchive(start)) return { format: 'responses', lines: () => responseLines(chunks, options), found }
   const table = isArchive(start) ? undefined : findTable(start)
   if (table === undefined) {
     if (isText(start)) throw new FormatError(UNKNOWN)
@@ -46,10 +46,6 @@ function isText(start: Buffer): boolean {
   const hasLine = text.trim().includes('\n')
   const isReadable = !text.includes('\uFFFD') && !text.includes('\0')
   return hasLine && isReadable && !/^\uFEFF?\s*\{/m.test(text)
-}
-
-function isJson(start: Buffer): boolean {
-  return /^\uFEFF?\s*[[{]/.test(start.toString('utf8', 0, 1000))
 }
 
 /** Whether the first line is one of an archive, or may be one that is damaged. */
