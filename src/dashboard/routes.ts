@@ -18,7 +18,6 @@ import { insecureExplanation, sendSignedOutPage } from './layout/signed-out-page
 import { accessEndedView, notShared } from './layout/subject-notes.ts'
 import { yearPages } from './pages/year/year.ts'
 import { displayPages } from './pages/settings/display.ts'
-import { livePages } from './pages/overview/live.ts'
 import { keyPages } from './pages/keys/keys.ts'
 import { overviewPages } from './pages/overview/overview.ts'
 import { peoplePages } from './pages/people/people.ts'
@@ -67,7 +66,6 @@ export const pages: readonly DashboardPage[] = [
   ...uploadPages,
   ...settingsPages,
   ...displayPages,
-  ...livePages,
 ]
 
 export function registerDashboard(scope: FastifyInstance, options: DashboardOptions) {

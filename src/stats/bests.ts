@@ -45,7 +45,7 @@ export type GradeRank = NonNullable<ReturnType<typeof gradeRank>>
 /** Fewer grades have no rank. */
 export const MIN_RANKED = 10
 const MAX_BETTER = 3
-export const MAX_EQUALS = 2
+const MAX_EQUALS = 2
 
 /**
  * One of the first three ranks of a grade among those of all sessions with its program that have begun, if it is not that of many: how

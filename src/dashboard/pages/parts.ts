@@ -461,19 +461,16 @@ interface MeasuredTime {
   readonly empty: string
   /** Whether it is a percent of the time, so that a part that is running can be compared. */
   readonly isShare?: boolean
-  /** In place of how the last part was. */
-  readonly news?: Part | undefined
 }
 
 /** `2,444 last week, ▼ 36 below usual`, or `96 % of this week so far, last week 43 %`, with one large number. */
 export function summaryOf(
   words: Words,
-  { time, measured, empty, isShare = false, news }: MeasuredTime,
+  { time, measured, empty, isShare = false }: MeasuredTime,
   usual: readonly (Usual | undefined)[],
 ): Part {
   const { text } = words
   if (measured.every(({ value }) => value === null)) return `${empty}.`
-  if (news !== undefined) return news
   const { unit, parts } = time
   const index = parts.findLastIndex(({ isWhole }, index) => isWhole && (measured[index]?.value ?? null) !== null)
   const [part, value = null] = [parts[index], measured[index]?.value]

@@ -105,11 +105,6 @@ export function periodProblem({ first, last, length, today }: Period): string | 
   return first > today ? 'These days are yet to come.' : undefined
 }
 
-/** `these 10 days`, `these 12 weeks` */
-export function theseText({ length }: Period): string {
-  return `these ${lengthText(length)}`
-}
-
 /** `10 days`, `12 weeks` */
 function lengthText(days: number): string {
   return days >= WEEKS_FROM && days % 7 === 0 ? countText(days / 7, 'week') : countText(days, 'day')

@@ -8,8 +8,10 @@ import {
   listKeys,
 } from '../../../accounts/api-keys.ts'
 import { expiryOf, endedTier, isEntitled } from '../../../accounts/grants.ts'
+import { readFileSync } from 'node:fs'
+import { settings } from '../../../config.ts'
 import { hasEnded } from '../../../accounts/access.ts'
-import { card, code, curlLine, emptyState, facts, table, options } from '../../layout/components.ts'
+import { card, code, curlLine, emptyState, facts, table, tabs, options } from '../../layout/components.ts'
 import { actPages, submitAct, formPage } from '../../layout/form-page.ts'
 import { html, type Html, nothing, fieldText } from '../../html.ts'
 import { scopeLabels, scopeTexts } from '../../text/labels.ts'
@@ -17,7 +19,6 @@ import { recordName } from '../../text/names.ts'
 import { type DashboardPage, redirect, view, type Visit } from '../../page.ts'
 import { agoText, countText, dateText, dateTime, dateTimeText, lastUsed, momentText } from '../../text/text.ts'
 import { DAY_MS } from '../../../contract/time.ts'
-import { keyExamplePages } from './examples.ts'
 import { notFound } from '../../../contract/errors.ts'
 import { defaultScopes, scopes } from '../../../contract/endpoint.ts'
 import { MAX_NAME_LENGTH } from '../../../contract/names.ts'
@@ -64,7 +65,8 @@ export const keyPages: readonly DashboardPage[] = [
     enter: (_, { id }) => ({ id }),
     done: () => redirect('/keys?done=revoked'),
   }),
-  ...keyExamplePages,
+  // With the address of this service in place of the usual one.
+  { ...OF_KEYS, path: '/keys/examples', handler: showExamples },
 ]
 
 async function showKeys(visit: Visit) {
@@ -295,4 +297,49 @@ async function ownKey(visit: Visit): Promise<ListedKey> {
   const key = keys.find(({ id }) => id === visit.id)
   if (key === undefined) throw notFound('Key')
   return key
+}
+
+type Example = readonly [name: string, title: string, file: string, text: string]
+
+const offered: readonly Example[] = [
+  [
+    'curl',
+    'curl',
+    'curl/status.sh',
+    'Prints the status and four weeks of training. Needs curl, jq and a key with status:read.',
+  ],
+  [
+    'home-assistant',
+    'Home Assistant',
+    'home-assistant/lockstep.yaml',
+    'Sensors. The first lines say where file and key go.',
+  ],
+  ['python', 'Python', 'python/sessions.py', 'Prints all training sessions. Needs only the standard library.'],
+  [
+    'typescript',
+    'TypeScript',
+    'typescript/weeks.ts',
+    'Prints weeks of training. The first lines fetch the typed client.',
+  ],
+]
+
+function showExamples(visit: Visit) {
+  const { baseUrl, path, query } = visit
+  return view({
+    title: 'Examples',
+    back: visit.sectionStart,
+    lead: 'To copy, with the address of this service filled in. They read the key from LOCKSTEP_TOKEN.',
+    body: tabs(
+      path,
+      query.get('view'),
+      offered.map(one => ({ name: one[0], title: one[1], body: () => exampleCard(one, baseUrl) })),
+    ),
+  })
+}
+
+function exampleCard([, title, file, text]: Example, baseUrl: string): Html {
+  const [, name = ''] = file.split('/')
+  const example = readFileSync(new URL(`../../../../examples/${file}`, import.meta.url), 'utf8')
+  const shown = code(example.replaceAll(settings.url.fallback, baseUrl), name)
+  return card(title, html`<div class="stack"><p>${text}</p>${shown}</div>`)
 }

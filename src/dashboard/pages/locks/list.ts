@@ -7,7 +7,7 @@ import { hidesTime } from '../../../stats/status.ts'
 import { usualByNow, weeksByNow } from '../../../stats/usual.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
 import type { Reader, Viewer, Visit } from '../../page.ts'
-import { comparedDays, type Days, type Period, type PeriodQuery, theseText, timeOfDays } from '../../text/period.ts'
+import { comparedDays, type Days, type Period, type PeriodQuery, timeOfDays } from '../../text/period.ts'
 import { bucketsOfParts, inParts, spanCell, type Time } from '../parts.ts'
 import { type Addresses, type Area, fewAtOnce, type WithDocument } from '../area.ts'
 import { lockFields, lockWriter } from '../../../archive/formats/tables.ts'
@@ -17,13 +17,12 @@ import { boxes } from '../../charts/plane.ts'
 import { legendOf } from '../../charts/picture.ts'
 import { breaksOf, totalsOf } from '../../../stats/intervals.ts'
 import { type TableColumn, fieldColumns, table, TYPED, paginate, tableFoot } from '../../layout/components.ts'
-import { isTimeHidden } from '../../text/hidden-time.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
 import { label } from '../../text/labels.ts'
 import { recordName } from '../../text/names.ts'
 import { countText, dateTime, durationText, minutesText, NONE, numberText } from '../../text/text.ts'
-import { type Ending, endingsOf } from './endings.ts'
-import { knownEnd, lockText, practiceMark, readLock, stateMark, stateName } from './states.ts'
+import { type Ending, endingsOf } from './time.ts'
+import { isTimeHidden, knownEnd, lockText, practiceMark, readLock, stateMark, stateName } from './states.ts'
 
 /** The list of lock sessions: the time that it shows, its table, and the same as a file. */
 
@@ -112,7 +111,7 @@ function sessionsWithin(sessions: readonly LockStats[], { from, to }: Time, unti
 
 export async function lockRows(
   visit: Visit,
-  { sessions, counted, time, period }: ShownLocks,
+  { sessions, time }: ShownLocks,
   known: ReadonlyMap<number, Ending> | undefined,
 ): Promise<Html> {
   const { store, pageAccess, path, query } = visit
@@ -120,28 +119,17 @@ export async function lockRows(
   const ids = paged.rows.map(({ id }) => id)
   const documents = await lockRecords(store, pageAccess.sessions('lkbx'), ids)
   const endings = known ?? (await endingsOf(visit, withoutPractice(paged.rows), time))
-  const [longest, next] = counted
-    .map(one => ({ id: one.id, ...totalsOf(one.intervals) }))
-    .toSorted((a, b) => b.locked - a.locked)
-  const isLongest = ({ id, locked }: LockRow) => id === longest?.id && locked > (next?.locked ?? locked)
-  const rows = paged.rows
-    .map(session => lockRow(session, documents.get(session.id), endings.get(session.id)))
-    .map(row => (isLongest(row) ? { ...row, longestOf: period === undefined ? 'all' : theseText(period) } : row))
+  const rows = paged.rows.map(session => lockRow(session, documents.get(session.id), endings.get(session.id)))
   return html`${lockTable('Locks', visit, rows)}${tableFoot(path, query, paged)}`
 }
 
 /** A table of locks, with a bar for how long each was. */
-export function lockTable(
-  name: string,
-  reader: Pick<Reader, 'viewer' | 'now'>,
-  rows: readonly LockRow[],
-  isNamed = true,
-): Html {
+export function lockTable(name: string, reader: Pick<Reader, 'viewer' | 'now'>, rows: readonly LockRow[]): Html {
   const until = countedUntil(reader.viewer.asOf, reader.now)
   const planned = rows.map(row => plannedOf(row) ?? 0)
   const most = Math.max(0, ...rows.map(row => lengthOf(row, until) ?? 0), ...planned)
   return html`
-    ${table(name, lockColumns(reader, isNamed, most), rows, { id: 'session-table' })}
+    ${table(name, lockColumns(reader, most), rows, { id: 'session-table' })}
     ${legendOf([
       ['solid', stateName('locked', reader.viewer)],
       ['usual', 'Lasted'],
@@ -172,8 +160,6 @@ export interface LockRow extends LockStats {
   readonly longest: number
   readonly record: LockSession | undefined
   readonly ending: Ending | undefined
-  /** Of all that a page counts, those of `these 12 weeks`. */
-  readonly longestOf?: string
 }
 
 export function lockRow(session: LockStats, document: string | undefined, ending?: Ending): LockRow {
@@ -185,22 +171,16 @@ export function lockRow(session: LockStats, document: string | undefined, ending
   }
 }
 
-/** The name leads to a session; where all have the same, the time does. */
-export function lockColumns(
-  { viewer, now }: Pick<Reader, 'viewer' | 'now'>,
-  isNamed = true,
-  most = 0,
-): TableColumn<LockRow>[] {
+export function lockColumns({ viewer, now }: Pick<Reader, 'viewer' | 'now'>, most = 0): TableColumn<LockRow>[] {
   const until = countedUntil(viewer.asOf, now)
-  const started = ({ at }: LockRow) => dateTime(viewer, at)
   const named = ({ id, record }: LockRow) => recordName(viewer, 'lock', { id, name: record?.name ?? '' })
   return [
     {
-      title: label(isNamed ? 'name' : 'startDate'),
+      title: label('name'),
       line: 'first',
-      cell: row => html`<a href="/locks/${row.id}">${isNamed ? named(row) : started(row)}</a>${marksOf(viewer, row)}`,
+      cell: row => html`<a href="/locks/${row.id}">${named(row)}</a>${marksOf(viewer, row)}`,
     },
-    ...(isNamed ? ([{ title: label('startDate'), line: 'second', cell: started }] as const) : []),
+    { title: label('startDate'), line: 'second', cell: ({ at }) => dateTime(viewer, at) },
     {
       title: stateName('locked', viewer),
       line: 'first',
@@ -235,7 +215,7 @@ export function lockColumns(
 
 /** What is not as with most sessions. Discreet mode hides rules. */
 function marksOf(viewer: Viewer, row: LockRow): Part {
-  const { state, isActive, rules, isTyped, ending, longestOf } = row
+  const { state, isActive, rules, isTyped, ending } = row
   const lateBreaks = ending?.lateBreaks ?? 0
   const isUsual = !isActive && state === 'completed'
   const late = lateOf(row)
@@ -243,7 +223,7 @@ function marksOf(viewer: Viewer, row: LockRow): Part {
     ...(lateBreaks === 0 || viewer.discreet ? [] : [`${countText(lateBreaks, 'break')} too long`]),
     ...(late === 0 ? [] : [`${minutesText(Math.abs(late))} ${late > 0 ? 'late' : 'early'}`]),
   ]
-  return html`${isUsual ? nothing : html` ${stateMark(viewer, state, isActive)}`}${practiceMark(rules)}${isTyped ? TYPED : nothing}${longestOf === undefined ? nothing : html` <span class="state on">Longest of ${longestOf}</span>`}${differences.map(text => html` <span class="state warn">${text}</span>`)}`
+  return html`${isUsual ? nothing : html` ${stateMark(viewer, state, isActive)}`}${practiceMark(rules)}${isTyped ? TYPED : nothing}${differences.map(text => html` <span class="state warn">${text}</span>`)}`
 }
 
 export const lockFile: Area<PeriodQuery, ShownLocks, LockStats>['file'] = {

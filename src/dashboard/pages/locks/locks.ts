@@ -2,19 +2,27 @@ import { dotted } from '../../layout/components.ts'
 import { lockHistory } from '../../../stats/lock-history.ts'
 import { activeLock, type LockStats } from '../../../stats/lock-queries.ts'
 import { countedUntil } from '../../../stats/known-time.ts'
-import { HIDDEN } from '../../text/hidden-time.ts'
-import { html, type Html, nothing } from '../../html.ts'
+import { figure, html, type Html, nothing } from '../../html.ts'
 import { recordName } from '../../text/names.ts'
-import type { Visit } from '../../page.ts'
-import { type PeriodQuery, periodText } from '../../text/period.ts'
-import { dateTime, durationText } from '../../text/text.ts'
-import { type Area, areaPages } from '../area.ts'
-import { isLongerThanWeek, partPictures } from '../parts.ts'
-import { lockTiles, lockVerdict, shares } from './charts.ts'
-import { lockAddresses, type ShownLocks, shownLocks, lockFile, lockRows } from './list.ts'
-import { type Ending, endingsOf } from './endings.ts'
-import { headline, lockTime, endAhead, missingEnd, plannedEndDistance, tickingTime } from './time.ts'
-import { lockText, practiceMark, readLock } from './states.ts'
+import type { Viewer, Visit } from '../../page.ts'
+import { daysName, type PeriodQuery, periodText } from '../../text/period.ts'
+import { countText, dateTime, durationText, numberText, percentText } from '../../text/text.ts'
+import { type Area, areaPages, daysBefore, figureTiles } from '../area.ts'
+import { barPicture, beyondText, GRADES, isLongerThanWeek, type PartPicture, partPictures } from '../parts.ts'
+import { lockAddresses, lockedPercent, type ShownLocks, shownLocks, lockFile, lockRows } from './list.ts'
+import { roundedRatio, sum } from '../../../contract/numbers.ts'
+import type { LockStatistics } from '../../../stats/lock-statistics.ts'
+import {
+  type Ending,
+  endingsOf,
+  headline,
+  lockTime,
+  endAhead,
+  missingEnd,
+  plannedEndDistance,
+  tickingTime,
+} from './time.ts'
+import { HIDDEN, lockText, practiceMark, readLock, stateName } from './states.ts'
 
 type ShownWithNow = ShownLocks & {
   readonly active: Active
@@ -85,4 +93,97 @@ function nowLine({ viewer, now }: Visit, active: NonNullable<Active>): Html {
         ? HIDDEN
         : nothing,
   )
+}
+
+/** `▲ Locked 39 points above usual` of this week, where records are known up to now. */
+export function lockVerdict(viewer: Viewer, shown: ShownLocks | undefined): string | undefined {
+  const week = shown?.buckets.at(-1)
+  if (week === undefined || shown?.usualByNow === undefined) return undefined
+  const time = lockText('Locked', viewer)
+  const words = { text: (by: number) => `${time} ${countText(by, 'point')}`, subject: ` ${time} time` }
+  return beyondText(lockedPercent(week) ?? 0, shown.usualByNow, words)
+}
+
+function lockTiles(viewer: Viewer, shown: ShownLocks, endings: ReadonlyMap<number, Ending> | undefined): Html {
+  const { query, period, total, before, figures, former, counted, sessions } = shown
+  const isKnown = total.knownSeconds > 0
+  const late = sum([...(endings?.values() ?? [])].map(({ lateBreaks }) => lateBreaks))
+  const practice = sessions.length - counted.length
+  return figureTiles(
+    [
+      {
+        name: stateName('locked', viewer),
+        of: 'lockedPercent',
+        value: lockedPercent(total),
+        ...GRADES,
+        before: before === undefined || before.total.knownSeconds === 0 ? undefined : lockedPercent(before.total),
+        note: isKnown ? durationText(total.lockedSeconds) : undefined,
+      },
+      {
+        name: 'Breaks',
+        of: 'breaks',
+        value: isKnown ? figures.breaks : null,
+        text: numberText,
+        before: former?.breaks,
+        // Discreet mode hides rules.
+        note: late === 0 || viewer.discreet ? undefined : html`<a href="#sessions">${numberText(late)} too long</a>`,
+      },
+      {
+        name: 'Locks',
+        of: 'lockSessions',
+        value: figures.locks,
+        text: numberText,
+        before: former?.locks,
+        note: practice === 0 ? undefined : `and ${numberText(practice)} not counted`,
+      },
+      {
+        name: 'Longest stretch',
+        of: 'longestLockedSeconds',
+        value: longestOf(total),
+        text: durationText,
+        before: former && before && longestOf(before.total),
+      },
+    ],
+    daysName(period),
+    daysBefore(lockAddresses, query, period),
+  )
+}
+
+function longestOf({ longestLockedSeconds }: LockStatistics): number | null {
+  return longestLockedSeconds === 0 ? null : longestLockedSeconds
+}
+
+/** The percent of time locked by week, month or quarter. Not known is not 0. */
+export function shares(
+  viewer: Viewer,
+  { buckets, time, earlier }: Pick<ShownLocks, 'buckets' | 'time' | 'earlier'>,
+  id = 'shares',
+): PartPicture {
+  const measured = (share: LockStatistics) => ({ value: lockedPercent(share), isEmpty: share.lockedSeconds === 0 })
+  return barPicture(viewer, {
+    id,
+    title: lockText(`Locked by ${time.unit}`, viewer),
+    empty: lockText('No locked time in this period', viewer),
+    time,
+    series: [
+      { title: stateName('locked', viewer), look: 'solid', values: buckets.map(({ percent }) => percent) },
+      {
+        title: 'Breaks',
+        look: 'break',
+        values: buckets.map(one => roundedRatio(one.breakSeconds * 1000, one.knownSeconds, 10)),
+      },
+    ],
+    measured: buckets.map(measured),
+    earlier: earlier?.map(measured),
+    isShare: true,
+    ...GRADES,
+    cellText: percentText,
+    axisText: percentText,
+  })
+}
+
+/** `43 %` of a time of which something is known. */
+export function lockedFigure(share: LockStatistics, scope: string): Html {
+  const percent = lockedPercent(share) ?? 0
+  return figure(`lockedPercent ${scope}`, percent, percentText(percent))
 }

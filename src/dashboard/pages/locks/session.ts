@@ -6,7 +6,6 @@ import { type LockDetails, lockSession } from '../../../stats/lock-queries.ts'
 import { lockHistory } from '../../../stats/lock-history.ts'
 import { lockTemplates } from '../../../stats/lock-template-queries.ts'
 import { readKnownTime, countedUntil } from '../../../stats/known-time.ts'
-import { isTimeHidden, withoutTime } from '../../text/hidden-time.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
 import { personName, personOf, recordName } from '../../text/names.ts'
 import { type DashboardPage, view, type Viewer, type Visit } from '../../page.ts'
@@ -26,7 +25,7 @@ import {
   progressBar,
   tickingTime,
 } from './time.ts'
-import { knownEnd, lockText, practiceMark, stateMark, stateName } from './states.ts'
+import { isTimeHidden, knownEnd, lockText, practiceMark, stateMark, stateName, withoutTime } from './states.ts'
 
 export const lockSessionPages: readonly DashboardPage[] = [
   { section: 'locks', reads: 'record', area: 'lkbx', path: '/locks/:id', handler: showSession },

@@ -35,7 +35,7 @@ import { dateText, dateTimeText, durationText, NONE, numberText } from '../../te
 import { stateName } from './states.ts'
 import { lengthOf, lockRow, lockTable } from './list.ts'
 import { comparedWith, strip } from '../parts.ts'
-import { endingOf } from './endings.ts'
+import { endingOf } from './time.ts'
 
 const OF_TEMPLATES = { section: 'lockTemplates', area: 'lkbx' } as const
 
@@ -284,7 +284,7 @@ async function showTemplate(visit: Visit) {
       summary: () => html`
         ${use === undefined || use.last === null ? nothing : html`${useStats(viewer, use, until)}${lengthsPicture(viewer, record, locks, until)}`}
         ${card('Rules', html`${facts(shownRules(viewer, record))}${viewer.discreet ? html`<p class="muted">The other rules are not shown while names are hidden.</p>` : nothing}`, { id: 'rules' })}
-        ${card('Locks with this template', rows.length === 0 ? html`<p class="muted">No lock has started from this template.</p>` : html`${lockTable('Locks with this template', visit, rows, false)}${tableFoot(path, query, shown)}`, { id: 'sessions' })}
+        ${card('Locks with this template', rows.length === 0 ? html`<p class="muted">No lock has started from this template.</p>` : html`${lockTable('Locks with this template', visit, rows)}${tableFoot(path, query, shown)}`, { id: 'sessions' })}
       `,
     }),
   })

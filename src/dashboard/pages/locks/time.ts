@@ -1,13 +1,15 @@
 import type { LockTemplate } from '../../../contract/lock-templates.ts'
 import type { LockSession } from '../../../contract/lock-sessions.ts'
 import { breaksOf, type LockInterval } from '../../../stats/intervals.ts'
-import type { LockStats } from '../../../stats/lock-queries.ts'
+import { lockRecords, type LockStats } from '../../../stats/lock-queries.ts'
+import { lockTemplates } from '../../../stats/lock-template-queries.ts'
+import { MINUTE_MS } from '../../../contract/time.ts'
+import type { Time } from '../parts.ts'
 import { countdownOf, isFreeze } from '../../../stats/status.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
 import { dotted, stat } from '../../layout/components.ts'
 import type { Reader, Viewer } from '../../page.ts'
-import { HIDDEN, isTimeHidden } from '../../text/hidden-time.ts'
 import {
   ageText,
   dateTime,
@@ -18,7 +20,7 @@ import {
   NONE,
   numberText,
 } from '../../text/text.ts'
-import { knownEnd, lockText, stateName } from './states.ts'
+import { HIDDEN, isTimeHidden, knownEnd, lockText, readLock, stateName } from './states.ts'
 
 /** Times of the running lock, which assets/live-updates.js keeps up to date. */
 
@@ -95,7 +97,7 @@ export function overMaximum({ type, start, end }: LockInterval, template: LockTe
  */
 export function latenessText(late: number | undefined): string | undefined {
   if (late === undefined) return undefined
-  if (Math.abs(late) < 60_000) return 'as planned'
+  if (Math.abs(late) < MINUTE_MS) return 'as planned'
   return `${durationText(Math.abs(late) / 1000)} ${late > 0 ? 'later' : 'earlier'} than planned`
 }
 
@@ -156,4 +158,41 @@ export function endAhead(viewer: Viewer, lock: LockStats, owner: number, until: 
 export function missingEnd(viewer: Viewer, lock: LockStats, owner: number): string | undefined {
   if (lock.plannedEnd !== null && !isTimeHidden(viewer, owner, lock)) return undefined
   return lock.rules?.showsTime === false ? HIDDEN : NONE
+}
+
+/** How a lock session differs from what was planned, as far as that is known. */
+export type Ending = ReturnType<typeof endingOf>
+
+export function endingOf(
+  session: LockStats,
+  record: LockSession,
+  template: LockTemplate,
+  { from, to }: Time = { from: -Infinity, to: Infinity },
+) {
+  const shown = session.intervals.filter(one => one.start < to && one.end > from)
+  const late = latenessOf(session, record, template) ?? 0
+  return {
+    lateBreaks: shown.filter(one => overMaximum(one, template) > 0).length,
+    /** How many milliseconds later than planned it ended. */
+    late: Math.abs(late) < MINUTE_MS ? 0 : late,
+  }
+}
+
+export async function endingsOf(
+  { store, pageAccess }: Pick<Reader, 'store' | 'pageAccess'>,
+  sessions: readonly LockStats[],
+  time: Time,
+): Promise<ReadonlyMap<number, Ending>> {
+  const used = new Set(sessions.flatMap(({ template }) => template ?? []))
+  const ids = sessions.map(({ id }) => id)
+  const documents = await lockRecords(store, pageAccess.sessions('lkbx'), ids)
+  const templates = await lockTemplates.find(store, pageAccess.ofAll('lock_template'), [...used])
+  const endings = sessions.flatMap((session): (readonly [number, Ending])[] => {
+    const document = documents.get(session.id)
+    const template = session.template === null ? undefined : templates.get(session.template)
+    if (document === undefined || template === undefined) return []
+    pageAccess.note('lkbx', template.owner)
+    return [[session.id, endingOf(session, readLock(document), template.record, time)]]
+  })
+  return new Map(endings)
 }

@@ -1,3 +1,5 @@
+import { hash } from 'node:crypto'
+import { lockStatus } from '../../../stats/status.ts'
 import { bucketsOf } from '../../../stats/buckets.ts'
 import { type LockHistory, lockHistory } from '../../../stats/lock-history.ts'
 import { activeLock, locksSince, newestLock } from '../../../stats/lock-queries.ts'
@@ -6,10 +8,10 @@ import { type TrainingHistory, trainingHistory } from '../../../stats/training-h
 import { endOfTomorrow, zoneClock } from '../../../stats/zone-clock.ts'
 import { bothWays, emptyState, dotted } from '../../layout/components.ts'
 import { figure, html, type Html, nothing } from '../../html.ts'
-import { type DashboardPage, type Reader, view, type Visit } from '../../page.ts'
+import { type DashboardPage, type LiveState, type Reader, view, type Visit } from '../../page.ts'
 import { daysName, DEFAULT_PRESET, periodFor } from '../../text/period.ts'
 import { agoText, countText } from '../../text/text.ts'
-import { lockedFigure, lockVerdict } from '../locks/charts.ts'
+import { lockedFigure, lockVerdict } from '../locks/locks.ts'
 import { EXAMPLE } from './example.ts'
 import { lockText } from '../locks/states.ts'
 import { headline } from '../locks/time.ts'
@@ -26,6 +28,7 @@ import { trainingAddresses } from '../training/list.ts'
 
 export const overviewPages: readonly DashboardPage[] = [
   { section: 'overview', reads: 'statistics', area: 'both', path: '/', handler: showOverview },
+  { section: null, reads: 'statistics', area: 'both', path: '/live', handler: readLive },
 ]
 
 /** The page answers "is it locked, what is new, how am I doing?" in this order. */
@@ -171,4 +174,19 @@ async function yearLine({ viewer, now }: Reader, history: TrainingHistory, locke
 
 function firstOfYear(day: number): number {
   return parseDate(`${formatDate(day).slice(0, 4)}-01-01`) ?? day
+}
+
+/** Open pages request this once a minute: its validator changes when they have to be rendered again. */
+async function readLive({ store, viewer, pageAccess, now }: Visit): Promise<LiveState> {
+  const { subject, session, asOf, timeZone } = viewer
+  const [lock, history] = await Promise.all([
+    activeLock(store, pageAccess.sessions('lkbx'), now),
+    trainingHistory(store, pageAccess.sessions('dtt')),
+  ])
+  const status = lockStatus(lock, { isOwner: subject.id === session.accountId, asOf, now })
+  const { elapsed: _elapsed, remaining: _remaining, ...locked } = status
+  const { last, ...training } = await history.status(timeZone, now)
+  const isFresh = countedUntil(asOf, now) === now
+  const state = JSON.stringify([subject.id, isFresh, locked, last?.id, training])
+  return { shape: 'live', etag: `"${hash('sha256', state, 'base64url').slice(0, 22)}"` }
 }

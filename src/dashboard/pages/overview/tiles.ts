@@ -4,7 +4,7 @@ import { gradeRank } from '../../../stats/bests.ts'
 import type { LockStats } from '../../../stats/lock-queries.ts'
 import type { LockStatistics } from '../../../stats/lock-statistics.ts'
 import { type SessionStats, sessionsBetween } from '../../../stats/training.ts'
-import { type Usual, usualOfProgram } from '../../../stats/usual.ts'
+import { usualOfProgram } from '../../../stats/usual.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
 import { type Box, boxes, levels, markText, patterns } from '../../charts/plane.ts'
 import { card, resultMark, dotted, stat } from '../../layout/components.ts'
@@ -15,7 +15,7 @@ import { daysName, daysText } from '../../text/period.ts'
 import { countText, durationText, NONE, numberText, partText, percentText, timeAgo, shortDay } from '../../text/text.ts'
 import { knownEnd, lockText, practiceMark, readLock } from '../locks/states.ts'
 import { endAhead, lockTime, plannedEndStat, progressBar, tickingTime } from '../locks/time.ts'
-import { lockedFigure, shares } from '../locks/charts.ts'
+import { lockedFigure, shares } from '../locks/locks.ts'
 import { rangeText, strip } from '../parts.ts'
 import { gradePicture, repetitionsPicture } from '../training/pictures.ts'
 import { gradeNote, lastGrades, tenWith } from '../training/session.ts'
@@ -52,7 +52,7 @@ export function lockCard(
         ${week !== undefined && week.knownSeconds > 0 && stat(lockText('Locked this week', viewer), lockedFigure(week, scope), weeks?.usualByNow && `usually ${rangeText(weeks.usualByNow)}\u00a0% by now`)}
         ${stat(lockText('Days locked', viewer), numberText(locked), `of the last ${countText(days.length, 'day')}`)}
       </dl>
-      ${dayStrip(viewer, days, { today, until }, ahead)}
+      ${dayStrip(days, today)}
     `,
     'wide',
   )
@@ -60,34 +60,17 @@ export function lockCard(
 
 export const STRIP_DAYS = 28
 
-/** How much of each of the last days was locked, as a link to them, and the time up to a planned end, if it is not longer. */
-function dayStrip(
-  { timeZone }: Viewer,
-  days: readonly LockStatistics[],
-  { today, until }: { readonly today: number; readonly until: number },
-  end: number | undefined,
-): Html {
-  const clock = zoneClock(timeZone)
-  const toCome = end === undefined ? 0 : clock.dayOf(end) - today
-  const ahead = toCome > STRIP_DAYS ? 0 : toCome
-  const step = 100 / (days.length + ahead)
-  const box = (index: number, from: number, to: number): Box => {
-    return { x: [index * step + step / 8, (index + 1) * step - step / 8], y: [100 - to, 100 - from] }
-  }
-  const shares = days.map(({ lockedSeconds }) => Math.min(100, lockedSeconds / 864))
-  const bars = shares.map((share, index) => box(index, 0, share))
-  const planned = Array.from({ length: end === undefined || toCome > STRIP_DAYS ? 0 : ahead + 1 }, (_, index) => {
-    const start = clock.startOf(today + index)
-    const part = ((Math.min(end ?? 0, start + DAY_MS) - Math.max(until, start)) * 100) / DAY_MS
-    const from = index === 0 ? (shares.at(-1) ?? 0) : 0
-    return box(days.length - 1 + index, from, from + part)
+/** How much of each of the last days was locked, as a link to them. */
+function dayStrip(days: readonly LockStatistics[], today: number): Html {
+  const step = 100 / days.length
+  const bars = days.map(({ lockedSeconds }, index): Box => {
+    return { x: [(index + 1 / 8) * step, (index + 7 / 8) * step], y: [100 - Math.min(100, lockedSeconds / 864), 100] }
   })
   const first = today + 1 - days.length
-  const address = `/locks?from=${formatDate(first)}&to=${formatDate(today)}`
-  return html`<a class="days-strip" href="${address}"><span class="hidden">Time by day</span>${strip(
-    html`${levels('grid', [{ x: [0, 100], y: 100 }])}${boxes('solid', bars)}${boxes('ahead', planned)}${ahead === 0 ? nothing : markText((days.length - 0.5) * step, 0, 'Today')}`,
+  return html`<a class="days-strip" href="/locks?from=${formatDate(first)}&to=${formatDate(today)}"><span class="hidden">Time by day</span>${strip(
+    html`${levels('grid', [{ x: [0, 100], y: 100 }])}${boxes('solid', bars)}`,
     88,
-  )}<span class="ends small muted"><span>${shortDay(first * DAY_MS)}</span><span>${ahead === 0 ? 'Today' : shortDay((today + ahead) * DAY_MS)}</span></span></a>`
+  )}<span class="ends small muted"><span>${shortDay(first * DAY_MS)}</span><span>Today</span></span></a>`
 }
 
 /** What has not begun yet is not zero. */
@@ -105,21 +88,10 @@ export function thisWeek(reader: Reader, sessions: readonly SessionStats[], goal
     link,
     html`
       <p class="big">${repsFigure(reps, scope)} <small>repetitions</small></p>
-${usual === undefined && goal === null ? nothing : amount(reps, usual, goal)}
       <p class="muted">${dotted(usually, counted)}</p>
       ${ofGoal && html`<p class="muted">${ofGoal}</p>`}
       ${strip(weekDays(viewer, sessions, monday), 112)}
     `,
-  )
-}
-
-/** How much it is so far as a bar, on what is usual by now, with a tick at the goal. */
-function amount(value: number, usual: Usual | undefined, goal: number | null): Html {
-  const part = 100 / Math.max(value, usual?.high ?? 0, goal ?? 0, 1)
-  const tick = (goal ?? 0) * part
-  return strip(
-    html`${usual === undefined ? nothing : boxes('usual', [{ x: [usual.low * part, usual.high * part], y: [0, 100] }])}${boxes('solid', [{ x: [0, value * part], y: [25, 75] }])}${goal === null ? nothing : boxes('tick', [{ x: [tick - 0.4, tick + 0.4], y: [-20, 120] }])}`,
-    16,
   )
 }
 

@@ -31,25 +31,21 @@ export const changePages: readonly DashboardPage[] = [
   { ...OF_SOURCE, path: '/source/locks', handler: visit => showLocks(visit) },
   { ...OF_SOURCE, method: 'POST', path: '/source/locks', handler: saveLocks },
   { ...OF_SOURCE, method: 'POST', path: '/source/mine', takesLong: true, handler: claim },
-  {
-    ...OF_SOURCE,
-    method: 'POST',
-    path: '/source/retry',
-    takesLong: true,
-    async handler({ store, viewer }) {
-      if (await mayWriteRecords(store)) await retryRejectedOf(store, viewer.session.accountId)
-      return redirect('/source?done=tried')
-    },
-  },
+  { ...OF_SOURCE, method: 'POST', path: '/source/retry', takesLong: true, handler: retry },
 ]
 
 /** Says that records without an owner belong to the account, now and later. */
-async function claim({ store, viewer }: Visit): Promise<PageResult> {
-  const { accountId } = viewer.session
-  await setMine(store, accountId, true)
-  if (await mayWriteRecords(store)) await retryRejectedOf(store, accountId)
-  else await pullNow(store, accountId)
+async function claim(visit: Visit): Promise<PageResult> {
+  const { store, viewer } = visit
+  await setMine(store, viewer.session.accountId, true)
+  if (await mayWriteRecords(store)) return retry(visit)
+  await pullNow(store, viewer.session.accountId)
   return redirect('/source')
+}
+
+async function retry({ store, viewer }: Visit): Promise<PageResult> {
+  if (await mayWriteRecords(store)) await retryRejectedOf(store, viewer.session.accountId)
+  return redirect('/source?done=tried')
 }
 
 async function showGone(visit: Visit, problem?: string): Promise<PageResult> {

@@ -7,7 +7,6 @@ import { type Days, daysName, type PeriodQuery } from '../../text/period.ts'
 import { type Addresses, addressOf, fewAtOnce } from '../area.ts'
 import { trainingFields } from '../../../archive/formats/tables.ts'
 import { trainingRecords } from '../../../stats/training-queries.ts'
-import { MAX_EQUALS, MIN_RANKED } from '../../../stats/bests.ts'
 import { dots, gradeRange, levels, type Range } from '../../charts/plane.ts'
 import { spanCell } from '../parts.ts'
 import {
@@ -144,19 +143,18 @@ export async function sessionRows(
   query: TrainingQuery,
   sessions: readonly SessionStats[],
   programs: Programs,
-  known: readonly SessionStats[],
 ): Promise<Html> {
   const paged = paginate(sortedBy(query, sessions, programs), visit.query)
   const range = gradeRange(paged.rows.flatMap(({ grade }) => grade ?? []))
   const rows = await Array.fromAsync(withRecords(visit, paged.rows))
-  return html`${table('Sessions', sessionColumns(visit, programs, { query, known, range }), rows, { id: 'session-table' })}${tableFoot(visit.path, visit.query, paged)}`
+  return html`${table('Sessions', sessionColumns(visit, programs, { query, range }), rows, { id: 'session-table' })}${tableFoot(visit.path, visit.query, paged)}`
 }
 
 /** The headings sort the table, and its rows say what is notable, but in a file. */
 export function sessionColumns(
   visit: Pick<Reader, 'viewer' | 'now'>,
   programs: Programs,
-  page?: { readonly query: TrainingQuery; readonly known: readonly SessionStats[]; readonly range: Range },
+  page?: { readonly query: TrainingQuery; readonly range: Range },
 ): TableColumn<SessionRow>[] {
   const direction: TableColumn<never>['sorted'] = page?.query.descending === true ? 'descending' : 'ascending'
   const head = (sort: Sort, text: string, scale: Html = nothing) =>
@@ -166,8 +164,6 @@ export function sessionColumns(
           title: html`${sortLink(page.query, sort, text)}${scale}`,
           sorted: sort === page.query.sort ? direction : undefined,
         }
-  const isOfType = page?.query.type !== undefined
-  const bests = bestGrades(page === undefined || isOfType ? [] : page.known, visit.now)
   return [
     {
       ...head('at', 'When'),
@@ -179,8 +175,7 @@ export function sessionColumns(
       line: 'second',
       cell: session => {
         const { program, passed, isTyped } = session
-        const weakest = passed || isOfType ? '' : weakestText(visit.viewer, session)
-        return html`<span>${programs.nameOf(program)}</span>${isTyped ? TYPED : nothing}${bestMark(session, bests.get(program))}${passed ? nothing : html`<br><span class="small muted">Not passed${weakest}</span>`}`
+        return html`<span>${programs.nameOf(program)}</span>${isTyped ? TYPED : nothing}${passed ? nothing : html`<br><span class="small muted">Not passed</span>`}`
       },
     },
     {
@@ -235,41 +230,6 @@ export async function* withRecords(
   for await (const { session, document = '{}' } of fewAtOnce(sessions, ids => trainingRecords(store, access, ids))) {
     yield { ...session, record: JSON.parse(document) as object }
   }
-}
-
-interface BestGrade {
-  grade: number
-  times: number
-  of: number
-}
-
-/** By program, the best grade of the sessions that have begun. */
-function bestGrades(sessions: readonly SessionStats[], now: number): ReadonlyMap<number, BestGrade> {
-  const bests = new Map<number, BestGrade>()
-  for (const { program, grade, at } of sessions) {
-    if (grade === null || at > now) continue
-    const best = bests.getOrInsertComputed(program, () => ({ grade, times: 0, of: 0 }))
-    best.of += 1
-    if (grade > best.grade) Object.assign(best, { grade, times: 1 })
-    else if (grade === best.grade) best.times += 1
-  }
-  return bests
-}
-
-/** `Best of 40 with this program`, of grades, unless that is the rank of many. */
-function bestMark({ grade }: SessionStats, best: BestGrade | undefined): Html {
-  return best === undefined || grade !== best.grade || best.of < MIN_RANKED || best.times > MAX_EQUALS + 1
-    ? nothing
-    : html` <span class="state on">${best.times === 1 ? 'Best' : 'Equals the best'} of ${numberText(best.of)}</span>`
-}
-
-/** ` · weakest Endurance 62 %`, where several grades differ. */
-function weakestText(viewer: Viewer, { types }: SessionStats): string {
-  const grades = types.flatMap(one => one.grades)
-  const lowest = Math.min(...grades)
-  if (grades.every(grade => grade === lowest)) return ''
-  const weakest = types.filter(one => one.grades.includes(lowest)).map(({ type }) => typeName(viewer, type))
-  return ` · weakest ${weakest.join(', ')} ${percentText(lowest)}`
 }
 
 /** A distance, marked if it may be an estimate. */

@@ -1,14 +1,39 @@
 import { dots, gradeRange, levels, linePath, markText, type Range, stretched } from '../../charts/plane.ts'
-import type { TrainingTemplate } from '../../../contract/training-templates.ts'
-import { programs, programsOf } from '../../../stats/program-queries.ts'
+import { sum } from '../../../contract/numbers.ts'
+import { notFound } from '../../../contract/errors.ts'
+import { type TrainingTemplate, isCounted, type TemplateSegment } from '../../../contract/training-templates.ts'
+import { type ListedProgram, programs, programsOf } from '../../../stats/program-queries.ts'
 import { type ProgramUse, trainingHistory } from '../../../stats/training-history.ts'
-import { noRecords, table, type TableColumn, paginate, tableFoot } from '../../layout/components.ts'
-import { html, type Html, nothing } from '../../html.ts'
-import { recordName } from '../../text/names.ts'
+import {
+  card,
+  dotted,
+  facts,
+  noRecords,
+  paginate,
+  recordTabs,
+  stat,
+  stats,
+  table,
+  type TableColumn,
+  tableFoot,
+} from '../../layout/components.ts'
+import { html, type Html, nothing, type Part } from '../../html.ts'
+import { label } from '../../text/labels.ts'
+import { freeText, recordName, typeName } from '../../text/names.ts'
 import { type DashboardPage, view, type Viewer, type Visit } from '../../page.ts'
-import { countText, dateText, NONE, numberText, partText, percentText, timeAgo } from '../../text/text.ts'
-import { comparedWith, strip } from '../parts.ts'
-import { lengthText, showProgram, stateMarks } from './program.ts'
+import {
+  countText,
+  dateTimeText,
+  durationText,
+  NONE,
+  numberText,
+  partText,
+  percentText,
+  timeAgo,
+} from '../../text/text.ts'
+import { boundaries, inParts, partPictures, strip, timeSince } from '../parts.ts'
+import { programRuns } from './program-runs.ts'
+import { gradePicture } from './pictures.ts'
 
 const OF_PROGRAMS = { section: 'programs', area: 'dtt' } as const
 
@@ -35,7 +60,6 @@ async function showPrograms({ store, viewer, pageAccess, now, path, query }: Vis
   const rows = ids.flatMap(id => found.get(id)?.record ?? [])
   return view({
     title: 'Programs',
-    heading: html`Programs${newsOf(viewer, uses, rows)}`,
     body:
       all.length === 0
         ? noRecords(
@@ -46,24 +70,6 @@ async function showPrograms({ store, viewer, pageAccess, now, path, query }: Vis
         : html`<section class="card" id="sessions">${table('Programs', programColumns(viewer, uses, now, SORTED), rows)}${tableFoot(path, query, shown)}</section>`,
   })
 }
-
-/** `▲ Interval B 7 points above its median on 25 Nov`: of the programs of the page with some sessions, what changed most. */
-function newsOf(viewer: Viewer, uses: ReadonlyMap<number, ProgramUse>, rows: readonly TrainingTemplate[]): Html {
-  const changes = rows.flatMap(program => {
-    const { median = null, sessions = 0, lastGrades = [] } = uses.get(program.id) ?? {}
-    const last = lastGrades.at(-1)
-    return sessions < MIN_SESSIONS || last === undefined || median === null
-      ? []
-      : [{ program, last, change: last.value - median }]
-  })
-  const [most] = changes.toSorted((a, b) => Math.abs(b.change) - Math.abs(a.change))
-  if (most === undefined || most.change === 0) return nothing
-  const { program, last, change } = most
-  const words = { text: (by: number) => `${recordName(viewer, 'program', program)} ${countText(by, 'point')}` }
-  return html` <span class="verdict">${comparedWith('its median', change, words)} on ${dateText(viewer, last.at)}</span>`
-}
-
-const MIN_SESSIONS = 10
 
 const SORTED = { title: html`Last session<span aria-hidden="true"> ↓</span>`, sorted: 'descending' } as const
 
@@ -135,4 +141,120 @@ function gradesOf(grades: ProgramUse['lastGrades'], [low, high]: Range): Html {
   )
   const last = points.at(-1)?.value ?? 0
   return html`${strip(html`${ends}${stretched(linePath('line', space, points))}${dots('filled', space, passed ?? [])}${dots('hollow', space, others ?? [])}${markText(91, space.y(last), numberText(last), ' at-end')}`, 48)}<span class="hidden">${grades.map(({ value }) => percentText(value)).join(', ')}</span>`
+}
+
+async function showProgram(visit: Visit) {
+  const { store, viewer, pageAccess, id, now } = visit
+  const found = (await programs.find(store, pageAccess.ofAll('training_template'), [id])).get(id)
+  if (found === undefined) throw notFound('Training program')
+  const { record: program, document } = found
+  pageAccess.note('dtt', program.ownerId)
+  const history = await trainingHistory(store, pageAccess.sessions('dtt'))
+  const selection = await history.select({ program: id })
+  const { sessions } = selection
+  const time = inParts(timeSince(sessions, now, viewer), now, viewer)
+  const [summary, runs] = await Promise.all([
+    history.summary(selection, boundaries(time.parts)),
+    programRuns(visit, program, sessions),
+  ])
+  const tagline = freeText(viewer, program.tagline)
+  const daysAddress = `/training?program=${id}&from={from}&to={to}`
+  const shown = { sessions, summary, time, daysAddress, program: id }
+  const { grade } = summary
+  const passed = sessions.filter(one => one.passed).length
+  const of = `${numberText(passed)} of ${numberText(sessions.length)}`
+  const all = html`<a class="off-paper" href="/training?range=all&amp;program=${id}">All sessions</a>`
+  const last = sessions.findLast(({ at }) => at <= now)?.at
+  return view({
+    owner: program.ownerId,
+    title: recordName(viewer, 'program', program),
+    back: visit.sectionStart,
+    lead: html`${program.isActive || program.isPublic ? stateMarks(program) : nothing} ${tagline}`,
+    body: recordTabs(visit, {
+      owner: program.ownerId,
+      apiPath: `/api/v1/dtt/templates/${program.id}`,
+      json: document,
+      summary: () => html`
+        ${
+          sessions.length === 0
+            ? nothing
+            : stats(
+                runs.verdict,
+                stat(
+                  'Median grade',
+                  grade === null ? NONE : percentText(grade.median),
+                  grade === null ? undefined : `of ${countText(grade.sessions, 'session')}`,
+                ),
+                stat('Sessions passed', of, dotted(partText(passed, sessions.length), all)),
+                stat('Last session', last === undefined ? NONE : timeAgo(viewer, last, now)),
+              )
+        }
+        ${runs.card}
+        ${sessions.length === 0 ? nothing : partPictures(viewer, time, daysAddress, [gradePicture(viewer, shown)])}
+        ${segmentsCard(viewer, program, html`<details class="more"><summary>Facts</summary>${programFacts(viewer, program)}</details>`)}
+      `,
+    }),
+  })
+}
+
+function programFacts(viewer: Viewer, program: TrainingTemplate): Html {
+  const texts = (['description', 'message', 'toyTagline'] as const).map(
+    field => [label(field), freeText(viewer, program[field])] as const,
+  )
+  return facts([
+    ...texts.filter(([, text]) => text !== ''),
+    [label('handsFreeMode'), program.handsFreeMode ? 'Yes' : 'No'],
+    [label('targetDepth'), numberText(program.targetDepth)],
+    [label('targetWindow'), `± ${numberText(program.targetWindow)}`],
+    [label('createdDate'), dateTimeText(viewer, Date.parse(program.createdDate))],
+    [label('updatedAt'), dateTimeText(viewer, Date.parse(program.updatedAt))],
+  ])
+}
+
+function stateMarks({ isActive, isPublic }: ListedProgram): Part {
+  return html`${isActive ? html`<span class="state on">In use</span>` : nothing}${isPublic ? html`<span class="state">Public</span>` : nothing}`
+}
+
+/** The segments of a program, numbered as they are run. */
+function segmentsCard(viewer: Viewer, { Segment }: TrainingTemplate, more: Html): Html {
+  if (Segment.length === 0) return card('Segments', html`<p class="muted">This program has no segments.</p>${more}`)
+  let last = 0
+  const items = Segment.slice(0, MAX_ROWS).map(segment => {
+    const first = last + 1
+    last += Math.max(1, segment.repeat)
+    const numbers = first === last ? numberText(first) : `${numberText(first)}–${numberText(last)}`
+    return html`<li>${numbers} ${typeName(viewer, segment.type)} <span class="muted">${detailsText(segment)}</span></li>`
+  })
+  return card(
+    'Segments',
+    html`
+      <p class="summary">${countText(sum(Segment.map(({ repeat }) => Math.max(1, repeat))), 'segment')}: ${lengthText(Segment)}.</p>
+      <ul class="segments">${items}</ul>
+      ${more}
+    `,
+    { id: 'segments' },
+  )
+}
+
+/** More rows would be too many for a page. */
+const MAX_ROWS = 200
+
+/** `50 repetitions each, passes at 68 %` */
+function detailsText(segment: TemplateSegment): string {
+  const { type, duration, repeat, passFailEnabled, passGradeThreshold } = segment
+  const length = isCounted(type) ? countText(duration, 'repetition') : durationText(duration)
+  const isPassing = passFailEnabled !== false && passGradeThreshold !== undefined
+  const passes = isPassing ? `, passes at ${percentText(passGradeThreshold)}` : ''
+  return `${length}${repeat > 1 ? ' each' : ''}${passes}`
+}
+
+/** `12 min + 40 repetitions` */
+function lengthText(segments: readonly TemplateSegment[]): string {
+  const lengthOf = (counted: boolean) =>
+    segments
+      .filter(({ type }) => isCounted(type) === counted)
+      .reduce((length, { duration, repeat }) => length + duration * Math.max(1, repeat), 0)
+  const [seconds, reps] = [lengthOf(false), lengthOf(true)]
+  const parts = [...(seconds > 0 ? [durationText(seconds)] : []), ...(reps > 0 ? [countText(reps, 'repetition')] : [])]
+  return parts.join(' + ') || 'of no length'
 }

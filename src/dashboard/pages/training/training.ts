@@ -67,7 +67,7 @@ const training: Area<TrainingQuery, ShownTraining, SessionStats> = {
       : html`<p class="muted">Grades, repetitions and distances are of segments of the type ${typeName(viewer, type)} only. Results are of whole sessions.</p>`,
   tiles: totalTiles,
   pictures,
-  table: (visit, { query, sessions, programs, known }) => sessionRows(visit, query, sessions, programs, known),
+  table: (visit, { query, sessions, programs }) => sessionRows(visit, query, sessions, programs),
   file: {
     header: ({ discreet }) => trainingWriter.header(discreet),
     sessions(visit, query, period) {

@@ -11,19 +11,17 @@ import {
   longDistanceText,
   durationText,
   hoursText,
-  monthName,
   NONE,
   numberText,
   partText,
-  percentText,
   shortDay,
   dateText,
 } from '../../text/text.ts'
-import { shares } from '../locks/charts.ts'
+import { shares } from '../locks/locks.ts'
 import { lockedPercent } from '../locks/list.ts'
 import { lockText } from '../locks/states.ts'
 import { stepTo } from '../area.ts'
-import { comparedWith, daysOf, GRADES, inParts, partPictures, type Words } from '../parts.ts'
+import { comparedWith, GRADES, inParts, partPictures, type Words } from '../parts.ts'
 import { countedUntil } from '../../../stats/known-time.ts'
 import { beyondUsual } from '../../../stats/usual.ts'
 import type { Best } from '../../../stats/highest.ts'
@@ -63,15 +61,7 @@ function lockedMonths({ viewer, now }: Reader, { year, total, months: all, first
   const days = { first: Math.max(total.from, clock.dayOf(firstLock.at)), last: Math.min(total.to, clock.dayOf(now)) }
   const time = inParts(timeOfDays(days, viewer.timeZone), now, viewer, 'month')
   const months = all.slice(all.length - time.parts.length)
-  const known = time.parts.flatMap((part, index) => {
-    const percent = months[index] === undefined ? null : lockedPercent(months[index])
-    return percent === null ? [] : [{ part, percent, name: monthName(daysOf(viewer, part)[0] * DAY_MS) }]
-  })
-  const [most, other] = known.toSorted((a, b) => b.percent - a.percent)
-  const when = most?.part.isWhole === false ? (most.part.isCurrent ? ' so far' : ', as far as known') : ''
-  const news =
-    most && html`<b>${percentText(most.percent)}</b> in ${most.name}${when}${other && ', the most of a month'}`
-  const picture = shares(viewer, { buckets: months, time, earlier: undefined }, { id: `months-${year}`, news })
+  const picture = shares(viewer, { buckets: months, time, earlier: undefined }, `months-${year}`)
   return partPictures(viewer, time, '/locks?from={from}&to={to}', [picture])
 }
 
