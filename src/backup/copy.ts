@@ -31,7 +31,8 @@ export async function copyRows(tables: readonly Table[], from: Side, to: Side, {
         rows.map(row => table.columns.map(column => row[column] ?? null)),
       )
       count += rows.length
-      if (damaged.length < MAX_NAMED) damaged.push(...rows.filter(isDamaged).map(row => recordLabel(table, row)))
+      for (const { id, owner_id: owner } of damaged.length < MAX_NAMED ? rows.filter(isDamaged) : [])
+        damaged.push(`${table.name.replace('_', ' ')} ${id}${owner === undefined ? '' : ` of account ${owner}`}`)
       progress?.(table.name, count)
       // Reads from SQLite are synchronous, and no signal arrives within a turn of the event loop.
       await nextTurn()
@@ -47,8 +48,4 @@ const MAX_NAMED = 10
 
 export function isDamaged({ document, etag }: Row): boolean {
   return typeof document === 'string' && etag !== etagOf(document)
-}
-
-function recordLabel({ name }: Table, { id, owner_id: owner }: Row): string {
-  return `${name.replace('_', ' ')} ${id}${owner === undefined ? '' : ` of account ${owner}`}`
 }

@@ -181,7 +181,8 @@ function readKey(request: FastifyRequest, query: Query): string {
   // `headers` leaves out the second one.
   if (rawHeaders.filter((text, index) => index % 2 === 0 && AUTHORIZATION.test(text)).length > 1)
     throw new ApiError('invalid_request', 'Send one Authorization header')
-  if (KEY_FORM.test(idOf(request) ?? '') || query.some(holdsKey)) {
+  const texts = [idOf(request) ?? '', ...query.flat()]
+  if (texts.some(text => KEY_FORM.test(text)) || query.some(([name]) => KEY_PARAMETERS.has(name))) {
     throw new ApiError('invalid_request', 'Send the API key in the Authorization header, never in the URL')
   }
   const value = BEARER.exec(headers.authorization ?? '')?.[1]
@@ -192,10 +193,6 @@ function readKey(request: FastifyRequest, query: Query): string {
 const AUTHORIZATION = /^authorization$/i
 const BEARER = /^bearer +(.+)$/i
 const KEY_PARAMETERS = new Set(['access_token', 'api_key', 'token'])
-
-function holdsKey([name, value]: Query[number]): boolean {
-  return KEY_PARAMETERS.has(name) || KEY_FORM.test(name) || KEY_FORM.test(value)
-}
 
 interface Route {
   readonly endpoint: Endpoint

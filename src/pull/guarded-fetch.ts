@@ -30,7 +30,11 @@ interface Guard {
  */
 export function makeGuardedFetch(
   { sourceOrigins }: Pick<Config, 'sourceOrigins'>,
-  { isAllowed = isForeign, resolve = resolveAll, connectMs = CONNECT_MS }: Partial<Guard> = {},
+  {
+    isAllowed = address => isPublic(address) && !isOwn(address),
+    resolve = name => lookUp(name, { all: true }),
+    connectMs = CONNECT_MS,
+  }: Partial<Guard> = {},
 ): Send {
   const agents = { http: new HttpAgent({ keepAlive: true }), https: new HttpsAgent({ keepAlive: true }) }
   return async (text, { headers, signal }) => {
@@ -84,14 +88,6 @@ function problemOf({ protocol, hostname, origin }: URL) {
 function literalOf(hostname: string): string | undefined {
   const address = hostname.replace(/^\[(.*)\]$/, '$1')
   return isIP(address) === 0 ? undefined : address
-}
-
-function isForeign(address: string): boolean {
-  return isPublic(address) && !isOwn(address)
-}
-
-function resolveAll(name: string): Promise<LookupAddress[]> {
-  return lookUp(name, { all: true })
 }
 
 /**

@@ -41,7 +41,9 @@ export async function pullOnce(options: RoundOptions): Promise<PullReport> {
   const { identityPath } = await capabilitiesOf(store, source.address)
   const identity = await identify(source, identityPath)
   const target = await findTarget(store, source.address, identity, account)
-  const hold = options.check === undefined ? await holdAccount(options, target) : undefined
+  const { id, presentId = id } = target
+  const job = { name: pullJob(presentId), by: 'the command', running: `another pull for account ${id}` }
+  const hold = options.check === undefined ? await holdJob(store, job) : undefined
   const check = options.check ?? (async db => hold && checkJob(store.engine, db, hold))
   try {
     if (target.presentId !== undefined) {
@@ -54,11 +56,6 @@ export async function pullOnce(options: RoundOptions): Promise<PullReport> {
   } finally {
     await hold?.release()
   }
-}
-
-function holdAccount({ store }: RoundOptions, { id, presentId = id }: Target) {
-  const running = `another pull for account ${id}`
-  return holdJob(store, { name: pullJob(presentId), by: 'the command', running })
 }
 
 async function runRound(options: RoundOptions, identity: Identity | undefined, target: Target): Promise<PullReport> {

@@ -63,10 +63,11 @@ export async function walkList(read: ReadPage, handle: HandleRows) {
       const next = nextPosition(page, position)
       if (next === undefined) return { pages, stoppedEarly: false }
       previous = page.rows.slice(-OVERLAP)
-      const last = page
+      const last = page.rows
       ;({ page, position } = await readOverlapping(next, previous, page.limit))
       if ('offset' in position && position.offset === 0) previous = []
-      samePages = isSamePage(page, last) ? samePages + 1 : 0
+      const isSame = page.rows.every((row, index) => keyOf(row) === keyOf(last[index]))
+      samePages = isSame && page.rows.length === last.length ? samePages + 1 : 0
       if (samePages >= MAX_SAME_PAGES)
         throw new SourceError('the source responds to every offset of a list with the same page')
     }
@@ -91,12 +92,6 @@ function withoutRepeated(rows: readonly SourceRow[], previous: readonly SourceRo
   if (previous.length === 0) return rows
   const forms = new Set(previous.map(({ form }) => form))
   return rows.filter(({ form }) => !forms.has(form))
-}
-
-function isSamePage(page: SourcePage, last: SourcePage): boolean {
-  return (
-    page.rows.length === last.rows.length && page.rows.every((row, index) => keyOf(row) === keyOf(last.rows[index]))
-  )
 }
 
 function keyOf(row: SourceRow | undefined): number | string | undefined {

@@ -110,8 +110,9 @@ export async function findTarget(
       `account ${id} has records that are not from this source, which a pull may replace: to pull into it, give the account (--account ${id})`,
     )
   }
+  const isUsable = isName(name) && name.isWellFormed() && !isDigits(name)
   const isFree =
-    isUsable(name) && accounts.every(account => account.id === id || foldedName(account.username) !== foldedName(name))
+    isUsable && accounts.every(account => account.id === id || foldedName(account.username) !== foldedName(name))
   if (stored === undefined) return { id, username: isFree ? name : `account-${id}`, isNew: true }
   // A name that changed at the source also changes here, unless the two already differed.
   const follows = isFree && known !== undefined && known.username === stored.username
@@ -121,10 +122,6 @@ export async function findTarget(
 export function usernameOf(user: SourceData | undefined): string | undefined {
   const name = user?.['username']
   return typeof name === 'string' && name !== '' ? name : undefined
-}
-
-function isUsable(name: string): boolean {
-  return isName(name) && name.isWellFormed() && !isDigits(name)
 }
 
 function idOfAccount(

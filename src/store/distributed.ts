@@ -56,8 +56,9 @@ export async function withLocalRecords<Result>(
     for (const { table } of records) await writeBack(db, schema, table)
     return result
   } finally {
-    // If the transaction has failed, its rollback drops them.
-    for (const { table } of records) await discardLocal(db, table).catch(() => {})
+    // So that their names mean the records again. If the transaction has failed, its rollback drops them.
+    for (const { table } of records)
+      await run(db, `drop table if exists pg_temp.${table}, pg_temp.${originalOf(table)}`).catch(() => {})
   }
 }
 
@@ -76,11 +77,6 @@ async function writeBack(db: Kysely<Tables>, schema: string, table: string) {
       select ${columns} from (table pg_temp.${table} except table pg_temp.${originalOf(table)}) as changed
       on conflict (owner_id, id) do update set ${rest.map(name => `${name} = excluded.${name}`).join(', ')}`,
   )
-}
-
-/** Drops the local copy of a table, so that its name means the records again. */
-async function discardLocal(db: Kysely<Tables>, table: string) {
-  await run(db, `drop table if exists pg_temp.${table}, pg_temp.${originalOf(table)}`)
 }
 
 /** The copy that stays unchanged, to find what the work has changed. */

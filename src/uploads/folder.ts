@@ -89,7 +89,8 @@ export class UploadFolder {
    */
   async sweep(now: number, isNeeded: (id: string) => boolean = () => true): Promise<void> {
     for (const id of this.ids()) {
-      const isDue = !isNeeded(id) || now - receivedAt(id) > KEPT_MS || !this.has(id)
+      const receivedAt = Number.parseInt(id.split('-')[0] ?? '', 36)
+      const isDue = !isNeeded(id) || now - receivedAt > KEPT_MS || !this.has(id)
       if (!isDue) continue
       const release = this.lock(id)
       if (release === undefined) continue
@@ -111,10 +112,6 @@ function databaseName(url: string): string {
 /** Begins with the time, so that the age of a folder is known without the database. */
 export function newUploadId(now: number): string {
   return `${now.toString(36)}-${randomBytes(8).toString('hex')}`
-}
-
-function receivedAt(id: string): number {
-  return Number.parseInt(id.split('-')[0] ?? '', 36)
 }
 
 const ID = /^[0-9a-z]{8,9}-[0-9a-f]{16}(?=$|\.lock$|\.unfinished$)/

@@ -120,7 +120,8 @@ export class Uploads {
       this.#folder.remove(id)
       await store.db.deleteFrom('upload').where('id', '=', id).execute()
       await release()
-      throw isFullDisk(error) ? new Refusal('refused', NO_SPACE) : error
+      const isFullDisk = error instanceof Error && 'code' in error && error.code === 'ENOSPC'
+      throw isFullDisk ? new Refusal('refused', NO_SPACE) : error
     }
     this.#inBackground(this.#run({ work: 'check', accountId, id, answers: {} }, release))
     this.#inBackground(this.#tidy())
@@ -303,14 +304,6 @@ export const NO_SPACE = 'there is not enough free space on the disk of this serv
 
 function nothing() {}
 
-function isFullDisk(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ENOSPC'
-}
-
-function isOpen(state: Upload['state']): boolean {
-  return OPEN_STATES.some(open => open === state)
-}
-
 /** The upload of an account; undefined if there is none, or if its hour has passed. */
 export async function findUpload(
   { reads }: Pick<Store, 'reads'>,
@@ -318,7 +311,9 @@ export async function findUpload(
   now: number,
 ): Promise<Upload | undefined> {
   const upload = await reads.selectFrom('upload').selectAll().where('account_id', '=', accountId).executeTakeFirst()
-  return upload !== undefined && isOpen(upload.state) && now - upload.received_at > KEPT_MS ? undefined : upload
+  return upload !== undefined && OPEN_STATES.some(open => open === upload.state) && now - upload.received_at > KEPT_MS
+    ? undefined
+    : upload
 }
 
 /** Makes this the upload of the account. Throws LimitError if it has an open one. */

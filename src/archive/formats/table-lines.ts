@@ -320,8 +320,8 @@ class RowReader {
       throw new InvalidError('matches no record here: leave it empty to import the row as a new record', 'Number')
     }
     if (minute === undefined || at === undefined) return undefined
-    // Without a zone, another one in the settings makes another instant of the same minute.
-    const isInstant = (known: Known) => known.minute === undefined || hasZone(minute)
+    // Without a zone, which makes it longer, another one in the settings makes another instant of the same minute.
+    const isInstant = (known: Known) => known.minute === undefined || minute.length > 16
     const found = new Set([...this.#stored.inMinute(minute), ...this.#stored.inMinute(at).filter(isInstant)])
     const [deleted, stored] = [[...found].find(known => known.isDeleted), [...found].filter(known => !known.isDeleted)]
     if (stored.length < 2) return stored[0] ?? deleted
@@ -437,10 +437,6 @@ function plain(text: string): string {
 
 function minuteNumber(at: unknown): number | undefined {
   return typeof at === 'number' ? Math.floor(at / MINUTE_MS) : undefined
-}
-
-function hasZone(minute: string): boolean {
-  return minute.length > 16
 }
 
 function isBreak(key: string): boolean {
