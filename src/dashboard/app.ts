@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { makeOidc, readOidcSettings } from '../accounts/oidc.ts'
 import { type Config, publicPath, settings } from '../config.ts'
+import { ApiError } from '../contract/errors.ts'
 import { RESPONSE_TIMEOUT_MS } from '../contract/responses.ts'
 import type { Load } from '../fairness.ts'
 import { clientAddress } from '../http/addresses.ts'
@@ -9,7 +10,7 @@ import { isNoParameter } from '../http/app.ts'
 import { LimitError } from '../http/limits.ts'
 import { PageLimits } from '../http/rate-limits.ts'
 import type { Pages } from '../http/server.ts'
-import { asset, sendAsset } from './sending.ts'
+import { asset, isAsset, sendAsset } from './sending.ts'
 import type { DashboardOptions } from './options.ts'
 import { PAGE_HEADERS, checkSameOrigin, siteOriginOf, addressOfPath, servePagesBelow } from './site.ts'
 import { registerReference } from './reference/reference.ts'
@@ -69,6 +70,11 @@ export function makePages({ load, ...pageOptions }: PageOptions): Pages {
       })
       if (config.dashboard) showErrors(app, options)
       registerReference(app, config)
+      app.get('/assets/:name', (request, reply) => {
+        const { name } = request.params as { name: string }
+        if (!isAsset(name)) throw new ApiError('no_route')
+        return sendAsset(reply, asset(name), new URLSearchParams(request.context.target.query).get('v'))
+      })
       // The typed client, for projects that copy it.
       for (const name of ['client.js', 'client.d.ts'] as const) {
         app.get(`/${name}`, (_, reply) => sendAsset(reply, asset(name)))

@@ -6,7 +6,7 @@ import type { ReadLog } from '../accounts/read-log.ts'
 import type { Log } from '../http/log.ts'
 import { ApiError } from '../contract/errors.ts'
 import { LimitError, type LimitName, limitOf } from '../http/limits.ts'
-import { asset, isAsset, sendAsset, sendPage } from './sending.ts'
+import { asset, sendAsset, sendPage } from './sending.ts'
 import { askAgain } from './sign-in/reauthentication.ts'
 import { sendErrorPage, toShownError, wantsPage } from './layout/error-page.ts'
 import { Exports } from './files.ts'
@@ -72,11 +72,6 @@ export function registerDashboard(scope: FastifyInstance, options: DashboardOpti
   // One for all sign-in methods, because they share their limits.
   const signInSteps = makeSignInSteps(options)
 
-  scope.get('/assets/:name', (request, reply) => {
-    const { name } = request.params as { name: string }
-    if (!isAsset(name)) throw new ApiError('no_route')
-    return sendAsset(reply, asset(name), new URLSearchParams(request.context.target.query).get('v'))
-  })
   // Its addresses are relative to its own, which is therefore not below /assets/.
   scope.get('/app.webmanifest', (_, reply) => sendAsset(reply, asset('app.webmanifest')))
   void scope.register(async signingIn => {

@@ -12,10 +12,8 @@ import { isFromAnotherSite } from './site.ts'
 
 /** The files that pages load, by their name below /assets/, and the typed client. Others are not served. */
 const files = {
-  'dashboard.css': () => styles('pages.css'),
-  'reference.css': () => styles('reference.css'),
+  'dashboard.css': styles,
   'dashboard.js': () => joinModules(FOLDER, 'dashboard.js'),
-  'signin.js': () => joinModules(FOLDER, 'signin.js'),
   'favicon.svg': () => read('favicon.svg'),
   'app.webmanifest': () => read('app.webmanifest'),
   'client.js': () => read('../../openapi/client.js'),
@@ -107,8 +105,12 @@ export function asset(name: AssetName): Asset {
 }
 
 /** In layers: a rule of a later one wins, however specific the other is. */
-function styles(pages: string): string {
-  const layers = { base: ['base.css'], components: components.map(name => `components/${name}.css`), pages: [pages] }
+function styles(): string {
+  const layers = {
+    base: ['base.css'],
+    components: components.map(name => `components/${name}.css`),
+    pages: ['pages.css'],
+  }
   return Object.entries(layers)
     .map(([layer, names]) => `@layer ${layer} {\n${names.map(read).join('\n')}}\n`)
     .join('')

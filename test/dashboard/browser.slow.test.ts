@@ -103,7 +103,7 @@ describe('in a browser', needsChromium, () => {
     assert.equal(left.replaceAll(/\s+/g, ' ').trim(), 'You signed out in another tab.Sign in')
     assert.equal(await other.title(), 'Lockstep')
     await page.context().setOffline(false)
-    await other.getByRole('button', { name: 'Sign in' }).click()
+    await other.getByRole('link', { name: 'Sign in' }).click()
     await other.waitForURL(/\/signin|\/$/)
   })
 

@@ -81,7 +81,7 @@ describe('pages that follow what happens, in a browser', needsChromium, () => {
     await page.getByText('There is no connection').waitFor()
     assert.deepEqual(atRequest, [false, 'Lockstep'])
     await page.unroute('**/display')
-    await page.getByRole('button', { name: 'Try again' }).click()
+    await page.keyboard.press('d')
     const press = async (shown: Locator) => {
       // The key works once the scripts of a page have run.
       await page.waitForLoadState()

@@ -429,7 +429,7 @@ test('API keys do not work for the dashboard, nor cookies for the API', async ()
 
 test('with the dashboard off its paths do not exist', async () => {
   await using service = await withAnn({ LOCKSTEP_DASHBOARD: 'off' })
-  for (const path of ['/', '/signin', '/keys', '/assets/dashboard.css']) {
+  for (const path of ['/', '/signin', '/keys', '/settings']) {
     assert.equal((await service.fetch(path)).body.code, 'no_route')
   }
 })

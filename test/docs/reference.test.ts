@@ -51,7 +51,7 @@ describe('the reference', () => {
     for (const path of referencePaths) {
       const { text } = await get(service, path)
       for (const [, href = ''] of text.matchAll(/href="([^"]+)"/g)) {
-        if (!href.startsWith('data:')) found.set(new URL(href, service.url + path).href, path)
+        found.set(new URL(href, service.url + path).href, path)
       }
     }
     for (const [address, from] of found) {

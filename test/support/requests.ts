@@ -21,7 +21,7 @@ export const OUTSIDE_API = [
   '/openapi.json',
   '/docs',
   '/docs/devices',
-  '/docs/styles.css',
+  '/assets/dashboard.css',
   '/client.js',
 ]
 

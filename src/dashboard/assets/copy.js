@@ -2,7 +2,6 @@
 
 import { make } from './elements.js'
 import { onClick } from './events.js'
-import { announce } from './notices.js'
 
 export function enableCopying() {
   onClick('[data-copy]', button => void copy(button))
@@ -10,33 +9,22 @@ export function enableCopying() {
 
 /** @param {HTMLElement} button */
 async function copy(button) {
-  const text = button.closest('.code')?.querySelector('code')?.textContent ?? ''
+  const text = button.closest('.code')?.querySelector('code')
   const label = button.textContent
-  const result = (await writeClipboard(text)) ? 'Copied' : 'Select and copy'
-  button.textContent = result
-  // The name of the button says what it copies, and stays.
-  announce(result)
+  const status = make('span', { className: 'hidden', role: 'status' })
+  button.after(status)
+  try {
+    await navigator.clipboard.writeText(text?.textContent ?? '')
+    button.textContent = 'Copied'
+  } catch {
+    // Browsers have a clipboard only for pages over TLS or on this machine.
+    if (text != null) getSelection()?.selectAllChildren(text)
+    button.textContent = 'Selected'
+  }
+  // The name of the button says what it copies, and stays. Live regions are announced only when they change.
+  setTimeout(() => status.append(button.textContent), 50)
   setTimeout(() => {
     button.textContent = label
+    status.remove()
   }, 2000)
-}
-
-/**
- * Browsers have the clipboard API only for pages over TLS or on this machine.
- *
- * @param {string} text
- */
-async function writeClipboard(text) {
-  try {
-    await navigator.clipboard.writeText(text)
-    return true
-  } catch {
-    const field = make('textarea', { value: text })
-    document.body.append(field)
-    field.select()
-    // oxlint-disable-next-line typescript/no-deprecated -- there is no other way without TLS
-    const done = document.execCommand('copy')
-    field.remove()
-    return done
-  }
 }

@@ -24,6 +24,10 @@ enableUpdates()
 keepFocusOnSteps()
 restoreFocus()
 
+for (const field of document.querySelectorAll('input[data-time-zone]')) {
+  if (field instanceof HTMLInputElement) field.value = Intl.DateTimeFormat().resolvedOptions().timeZone
+}
+
 document.addEventListener('keydown', event => {
   if (event.key !== 'Escape') return
   for (const menu of openMenus()) {
@@ -32,18 +36,12 @@ document.addEventListener('keydown', event => {
   }
 })
 
-document.addEventListener('click', event => {
-  const clicked = elementAt(event)?.closest('.menu')
-  for (const menu of openMenus()) if (menu !== clicked) menu.open = false
-})
-
-document.addEventListener('focusout', event => {
-  const menu = elementAt(event)?.closest('.menu')
-  const { relatedTarget } = event
-  if (menu instanceof HTMLDetailsElement && relatedTarget instanceof Node && !menu.contains(relatedTarget)) {
-    menu.open = false
-  }
-})
+for (const type of ['click', 'focusin']) {
+  document.addEventListener(type, event => {
+    const current = elementAt(event)?.closest('.menu')
+    for (const menu of openMenus()) if (menu !== current) menu.open = false
+  })
+}
 
 function openMenus() {
   return [...document.querySelectorAll('details.menu[open]')].filter(menu => menu instanceof HTMLDetailsElement)

@@ -31,7 +31,6 @@ async function switchDisplay(form, submitter) {
     keepFocus(document.activeElement)
     location.reload()
   } catch {
-    const again = { text: 'Try again', act: () => form.requestSubmit(submitter) }
-    showNotice('There is no connection, so this was not changed.', again)
+    showNotice('There is no connection, so this was not changed.')
   }
 }

@@ -3,7 +3,7 @@
 import { to } from './addresses.js'
 import { elementAt } from './events.js'
 import { keepFocus } from './focus.js'
-import { showNotice } from './notices.js'
+import { showNotice, SIGN_IN } from './notices.js'
 
 /** Forms that were checked: the connection works and somebody is signed in. */
 const checked = new WeakSet()
@@ -12,8 +12,8 @@ export function enableForms() {
   document.addEventListener('submit', event => {
     const form = event.target
     if (!(form instanceof HTMLFormElement) || event.defaultPrevented || checked.has(form)) return
-    if (form.method !== 'post' || form.matches('[data-display]')) return
-    if ([to('/signin'), to('/signout')].includes(new URL(form.action).pathname) || !form.closest('main')) return
+    // Those of the header lose nothing, and whoever is not signed in has no session.
+    if (form.method !== 'post' || !form.closest('main:not(.plain)')) return
     event.preventDefault()
     void sendChecked(form, event.submitter)
   })
@@ -54,15 +54,12 @@ async function connectionProblem() {
 
 const SESSION_ENDED = {
   text: 'You are signed out. What you entered is kept: sign in again in a new tab, then send this again.',
-  action: { text: 'Sign in', href: to('/signin') },
+  action: SIGN_IN,
 }
 
 const NO_CONNECTION = {
   text: 'There is no connection. What you entered is kept: send it again later.',
-  action: {
-    text: 'Check again',
-    act: () => void fetch(to('/live')).then(() => document.querySelector('.notice')?.remove()),
-  },
+  action: undefined,
 }
 
 const NO_ANSWER = {

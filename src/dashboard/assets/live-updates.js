@@ -9,11 +9,9 @@ export function enableUpdates() {
   setInterval(tick, 10_000)
   keepBusy()
   if (document.querySelector('[data-live]') === null) return
-  let last = performance.now()
   /** @type {string | undefined} */
   let validator
   const check = async () => {
-    last = performance.now()
     const response = await fetch(to('/live'), {
       headers: validator === undefined ? {} : { 'If-None-Match': validator },
     })
@@ -28,9 +26,6 @@ export function enableUpdates() {
   }
   checkInView()
   setInterval(checkInView, CHECK_MS)
-  document.addEventListener('visibilitychange', () => {
-    if (performance.now() - last >= CHECK_MS) checkInView()
-  })
 }
 
 /** A part that waits for something is replaced every few seconds, until it has ended. */

@@ -1,6 +1,6 @@
 import { to } from './addresses.js'
 import { elementAt } from './events.js'
-import { showNotice } from './notices.js'
+import { showNotice, SIGN_IN } from './notices.js'
 
 /** Whoever signs out leaves nothing to read in other tabs of this browser, also if the service does not answer. */
 export function enableSignOut() {
@@ -10,8 +10,9 @@ export function enableSignOut() {
     if (elementAt(event)?.matches(`form[action="${to('/signout')}"]`)) tabs.postMessage('')
   })
   tabs.addEventListener('message', () => {
+    if (document.querySelector('main.plain') !== null) return
     document.title = 'Lockstep'
     document.body.replaceChildren()
-    showNotice('You signed out in another tab.', { text: 'Sign in', act: () => location.assign(to('/signin')) })
+    showNotice('You signed out in another tab.', SIGN_IN)
   })
 }

@@ -1,4 +1,4 @@
-import { type AssetName, assetUrl } from '../sending.ts'
+import { assetUrl } from '../sending.ts'
 import { html, type Html, type Part, nothing } from '../html.ts'
 import { ownName, personName, otherOwner } from '../text/names.ts'
 import {
@@ -21,7 +21,7 @@ import { withPrefix } from '../site.ts'
 export function renderLayout(viewer: Viewer, view: View, section: PageSection, path: string): Html {
   const { title, heading = title, back, lead, actions, body, isBusy = false } = view
   const owner = isOwnSection(section) ? undefined : otherOwner(viewer, view)
-  return document(
+  return styledDocument(
     viewer,
     owner === undefined ? title : `${title} (${personName(viewer, owner)})`,
     html`
@@ -43,7 +43,8 @@ export function renderLayout(viewer: Viewer, view: View, section: PageSection, p
       </main>
       ${footer(view.asOf === undefined ? viewer : { ...viewer, asOf: view.asOf }, owner === undefined, owner === undefined ? ownName(viewer) : personName(viewer, owner))}
     `,
-    html`<link rel="manifest" href="/app.webmanifest">
+    html`${script}
+<link rel="manifest" href="/app.webmanifest">
 ${isBusy ? html`<noscript><meta http-equiv="refresh" content="3"></noscript>` : nothing}`,
   )
 }
@@ -70,8 +71,8 @@ const DONE: ReadonlyMap<string, string> = new Map([
 ])
 
 /** A page without a session: the sign-in form and errors. */
-export function signedOutPage(display: Display, title: string, body: Html, script?: AssetName): Html {
-  return document(
+export function signedOutPage(display: Display, title: string, body: Html): Html {
+  return styledDocument(
     display,
     title,
     html`
@@ -80,18 +81,19 @@ export function signedOutPage(display: Display, title: string, body: Html, scrip
         ${body}
       </main>
     `,
-    nothing,
     script,
   )
 }
 
-function document(display: Display, title: string, body: Html, more: Html, script: AssetName = 'dashboard.js'): Html {
+/** A document with the style sheet. */
+export function styledDocument(display: Display, title: string, body: Html, more: Html = nothing): Html {
   const head = html`<link rel="icon" href="${assetUrl('favicon.svg')}" type="image/svg+xml">
 <link rel="stylesheet" href="${assetUrl('dashboard.css')}">
-<script type="module" fetchpriority="low" src="${assetUrl(script)}"></script>
 ${more}`
   return htmlDocument(display, title, head, body)
 }
+
+const script = html`<script type="module" fetchpriority="low" src="${assetUrl('dashboard.js')}"></script>`
 
 const sectionNames = Object.keys(sections) as Section[]
 

@@ -7,7 +7,7 @@ import { signedOutPage } from './layout.ts'
 /** Sends a page for somebody who is not signed in. */
 export function sendSignedOutPage({ headers }: FastifyRequest, reply: FastifyReply, body: Html, title = 'Sign in') {
   const display = readDisplay(parseCookies(headers.cookie))
-  return reply.type('text/html; charset=utf-8').send(signedOutPage(display, title, body, 'signin.js').toString())
+  return reply.type('text/html; charset=utf-8').send(signedOutPage(display, title, body).toString())
 }
 
 /** Explains why signing in is off over this connection. */

@@ -14,15 +14,10 @@ export function ownerBanner(viewer: Viewer, owner: Person, path: string, { asOf 
   const access = viewer.shared.find(({ ownerId }) => ownerId === owner.id)
   return html`
     <section class="banner" aria-label="Whose records">
-      <p>${initial(name)} <strong>${name}</strong>${access && html`<span class="wide">${extentOf(access)}</span>`}${asOf === null ? nothing : html` · as of ${dateTime(viewer, asOf)}`}</p>
+      <p><strong>${name}</strong>${access && html`<span class="wide">${extentOf(access)}</span>`}${asOf === null ? nothing : html` · as of ${dateTime(viewer, asOf)}`}</p>
       ${backToMine(viewer, path, 'link')}
     </section>
   `
-}
-
-/** The first letter of the name of somebody, beside it. */
-export function initial(name: string): Html {
-  return html`<span class="initial" data-letter="${name.slice(0, 1).toUpperCase()}"></span>`
 }
 
 /** Says that figures are of a copy that was never complete. How many records it has is for their owner alone. */

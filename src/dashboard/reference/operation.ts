@@ -16,7 +16,7 @@ export function operationCard(api: OpenApi, baseUrl: string, path: string, opera
     summary,
     html`
       <div class="stack">
-        <p class="request"><code>GET ${path}</code></p>
+        <p><strong><code>GET ${path}</code></strong></p>
         <p>${inline(description)}</p>
         ${codeBlock(curl, `curl command: ${summary}`)}
         ${parameterTable(api, operation)}
@@ -77,7 +77,7 @@ function refusals(responses: readonly (readonly [status: string, response: Respo
     <dl class="codes">${refused.map(
       ([status, { content }]) =>
         html`<div><dt>${status}</dt><dd>${Object.keys(content?.['application/json'].examples ?? {}).map(
-          code => html`<a href="../docs#${anchorOfCode(code)}"><code>${code}</code></a> `,
+          code => html`<a href="/docs#${anchorOfCode(code)}"><code>${code}</code></a> `,
         )}</dd></div>`,
     )}</dl>
   `

@@ -1,6 +1,6 @@
 import type { Header, OpenApi, Tag } from '../../openapi/types.ts'
 import { card, table } from '../layout/components.ts'
-import { htmlDocument, ring } from '../layout/layout.ts'
+import { ring, styledDocument } from '../layout/layout.ts'
 import { html, type Html, type Part } from '../html.ts'
 import { inline, markdown } from './markdown.ts'
 import { operationCard } from './operation.ts'
@@ -14,9 +14,6 @@ export interface ReferenceContext {
   readonly api: OpenApi
   readonly display: Display
   readonly baseUrl: string
-  /** The address of the style sheet below docs/. */
-  readonly styles: string
-  readonly icon: string
   readonly hasDashboard: boolean
 }
 
@@ -26,16 +23,15 @@ export function guidePage(context: ReferenceContext): Html {
   return referencePage(context, {
     title: 'API reference',
     lead: `${api.info.summary} Every endpoint, field and error.`,
-    root: '',
     body: html`
       <section class="card stack">
         <h2>Operations</h2>
         ${api.tags.map(
-          tag => html`<h3><a href="docs/${slugOf(tag.name)}">${tag.name}</a></h3>
+          tag => html`<h3><a href="/docs/${slugOf(tag.name)}">${tag.name}</a></h3>
           <p class="muted">${inline(tag.description)}</p>
           <ul class="operations">${operationsOf(api, tag).map(
             ([path, { summary, operationId }]) =>
-              html`<li><a href="docs/${slugOf(tag.name)}#${operationId}">${summary}</a> <code>GET ${breakable(path)}</code></li>`,
+              html`<li><a href="/docs/${slugOf(tag.name)}#${operationId}">${summary}</a> <code>GET ${breakable(path)}</code></li>`,
           )}</ul>`,
         )}
       </section>
@@ -55,7 +51,6 @@ export function resourcePage(context: ReferenceContext, name: string): Html {
   return referencePage(context, {
     title: name,
     lead: inline(tag.description),
-    root: '../',
     body: html`
       ${operations.map(([path, operation]) => operationCard(api, baseUrl, path, operation))}
       ${schemaCards(api, schemasIn(returned, api))}
@@ -68,35 +63,29 @@ export function slugOf(name: string): string {
   return name.toLowerCase().replaceAll(' ', '-')
 }
 
-/** The start of links, which are relative to the root of the service so that they also work behind a proxy that adds a path. */
-type Root = '' | '../'
-
 interface PageContent {
   readonly title: string
   readonly lead: Part
-  readonly root: Root
   readonly body: Html
 }
 
-function referencePage(context: ReferenceContext, { title, lead, root, body }: PageContent): Html {
-  const { api, display, styles, icon, hasDashboard } = context
+function referencePage(context: ReferenceContext, { title, lead, body }: PageContent): Html {
+  const { api, display, hasDashboard } = context
   const link = (path: string, name: string) =>
-    html`<li><a href="${root}${path}"${name === title ? html` aria-current="page"` : null}>${name}</a></li>`
-  return htmlDocument(
+    html`<li><a href="${path}"${name === title ? html` aria-current="page"` : null}>${name}</a></li>`
+  return styledDocument(
     display,
     title,
-    html`<link rel="icon" href="${icon}">
-<link rel="stylesheet" href="${root}${styles}">`,
     html`
       <a class="skip" href="#main">Skip to content</a>
       <header class="top">
         <div class="bar">
-          <a class="brand" href="${root}docs">${ring} Lockstep API</a>
-          ${hasDashboard ? html`<a href="${root === '' ? './' : root}">‹ Dashboard</a>` : null}
+          <a class="brand" href="/docs">${ring} Lockstep API</a>
+          ${hasDashboard ? html`<a href="/">‹ Dashboard</a>` : null}
         </div>
         <nav class="contents" aria-label="Reference"><ul>
-          ${link('docs', 'API reference')}${api.tags.map(({ name }) => link(`docs/${slugOf(name)}`, name))}
-          ${link('openapi.json', 'OpenAPI')}
+          ${link('/docs', 'API reference')}${api.tags.map(({ name }) => link(`/docs/${slugOf(name)}`, name))}
+          ${link('/openapi.json', 'OpenAPI')}
         </ul></nav>
       </header>
       <main id="main" tabindex="-1">

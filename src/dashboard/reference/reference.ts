@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../../config.ts'
 import { JSON_TYPE } from '../../contract/responses.ts'
 import { EXAMPLE_ADDRESS, openapi } from '../../openapi/document.ts'
-import { Asset, asset, sendAsset, sendPage } from '../sending.ts'
+import { Asset, sendAsset, sendPage } from '../sending.ts'
 import { readDisplay } from '../visit.ts'
 import type { Html } from '../html.ts'
 import { siteOriginOf, parseCookies } from '../site.ts'
@@ -14,10 +14,6 @@ export function registerReference(app: FastifyInstance, config: Config) {
   const file = new Asset(JSON_TYPE, JSON.stringify(api))
   app.get('/openapi.json', (_, reply) => sendAsset(reply, file))
 
-  app.get('/docs/styles.css', async (request, reply) => {
-    return sendAsset(reply, asset('reference.css'), new URLSearchParams(request.context.target.query).get('v'))
-  })
-
   const contextOf = (request: FastifyRequest): ReferenceContext => {
     const { baseUrl } = siteOriginOf(request.context, config)
     const description = api.info.description.replaceAll(EXAMPLE_ADDRESS, baseUrl)
@@ -25,8 +21,6 @@ export function registerReference(app: FastifyInstance, config: Config) {
       api: { ...api, info: { ...api.info, description } },
       display: readDisplay(parseCookies(request.headers.cookie)),
       baseUrl,
-      styles: `docs/styles.css?v=${asset('reference.css').version}`,
-      icon: ICON,
       hasDashboard: config.dashboard,
     }
   }
@@ -44,6 +38,4 @@ function sendReference(reply: FastifyReply, page: Html) {
 }
 
 const POLICY =
-  "default-src 'none'; style-src 'self'; img-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
-
-const ICON = `data:image/svg+xml,${encodeURIComponent(asset('favicon.svg').body.toString())}`
+  "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"

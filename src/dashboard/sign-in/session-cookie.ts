@@ -33,7 +33,7 @@ export async function sendSignedIn(
   return reply.redirect(next, 303)
 }
 
-/** The field for the zone of the browser, which assets/signin.js fills in. */
+/** The field for the zone of the browser, which assets/dashboard.js fills in. */
 export const timeZoneField = html`<input type="hidden" name="timeZone" data-time-zone>`
 
 /** Removes the cookie of a session. */

@@ -12,7 +12,7 @@ import { areaLabels, areasText } from '../../text/labels.ts'
 import { fieldText, html, type Html, nothing } from '../../html.ts'
 import { type DashboardPage, redirect, view, type Viewer, type Visit } from '../../page.ts'
 import { capital, dateText, dateTime, dateTimeText, NONE, timeAgo } from '../../text/text.ts'
-import { initial, showRecords } from '../../layout/subject-notes.ts'
+import { showRecords } from '../../layout/subject-notes.ts'
 import { makeNames, type PeopleNames, readsSection, readsPages } from './reads.ts'
 
 const OF_PEOPLE = { section: 'people', reads: null } as const
@@ -132,7 +132,7 @@ function accessCard<Row extends Terms>(
     {
       title: 'Name',
       line: 'first',
-      cell: ({ username }) => html`${initial(names.of(username))} <strong>${names.of(username)}</strong>`,
+      cell: ({ username }) => html`<strong>${names.of(username)}</strong>`,
     },
     {
       title: shared,

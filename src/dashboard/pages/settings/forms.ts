@@ -31,7 +31,7 @@ export function accountSettings({ viewer, query }: Visit): Html {
 export function privacySettings({ viewer: { discreet, hasShortcut } }: Visit): Html {
   return html`
     ${setting('Hide names', 'Names, types and texts, in this browser.', choice('Hide names', '/display', 'discreet', SWITCH, discreet ? '1' : '0'))}
-    ${setting(html`<span class="for-keys">Shortcut</span>`, 'Key D hides names.', choice('Shortcut', '/display', 'shortcut', SWITCH, hasShortcut ? '1' : '0'))}
+    ${setting('Shortcut', 'Key D hides names.', choice('Shortcut', '/display', 'shortcut', SWITCH, hasShortcut ? '1' : '0'))}
   `
 }
 
