@@ -1,7 +1,7 @@
 import { html, type Html, nothing, type Part } from '../html.ts'
 import { table, type TableColumn } from '../layout/components.ts'
 import { numberText } from '../text/text.ts'
-import { boxes, dots, levels, type Range, round } from './plane.ts'
+import { boxes, dots, levels, type Range, round, tickAt } from './plane.ts'
 
 /**
  * A card with a picture that the server draws. The drawing is hidden from screen readers: the texts and links of its marks are the rows
@@ -52,7 +52,7 @@ function markOf(look: string): Html {
   if (look === 'filled' || look === 'hollow')
     return dots(look, { x: at => at, y: value => value }, [{ at: 50, value: 50 }])
   if (look === 'line' || look === 'goal' || look === 'spread') return levels(look, [{ x: [0, 100], y: 50 }])
-  return boxes(look, [{ x: look === 'tick' ? [40, 60] : [0, 100], y: [0, 100] }])
+  return look === 'tick' ? tickAt(50) : boxes(look, [{ x: [0, 100], y: [0, 100] }])
 }
 
 interface Figures<Row> {

@@ -124,6 +124,11 @@ export function boxes(look: string, all: readonly Box[]): Html {
   )}`
 }
 
+/** An upright mark across a bar, of the same width everywhere. */
+export function tickAt(x: number): Html {
+  return html`<line class="tick" x1="${percent(x)}" x2="${percent(x)}" y1="-20%" y2="120%"/>`
+}
+
 export function uprights(
   look: string,
   { x, y }: Pick<Plane, 'x' | 'y'>,

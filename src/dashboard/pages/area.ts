@@ -270,8 +270,9 @@ function verdictOf(shown: Figure, { text: [preposition, other], scope, address }
   if (before === null) return isFirst ? `Nothing ${preposition}${other}` : undefined
   const beyond = beyondUsual(value, { low: before, high: before })
   const then = html`<a href="${address}">${figure(`${of} ${scope}`, before, text(before))}</a>`
-  if (isFirst) return html`${comparedWith(other, beyond, shown, preposition)} (${then})`
-  if (beyond === 0) return html`◆\u00a0as before (${then})`
+  const about = text(value) === text(before) ? '' : '\u00a0about'
+  if (isFirst) return html`${comparedWith(other, beyond, { ...shown, subject: about }, preposition)} (${then})`
+  if (beyond === 0) return html`◆${about}\u00a0as before (${then})`
   const [sign, name] = beyond > 0 ? ['▲', 'above'] : ['▼', 'below']
   return html`${sign}\u00a0${differenceText(Math.abs(beyond))}<span class="hidden"> ${name}</span> <span class="nowrap">(before ${then})</span>`
 }

@@ -13,7 +13,7 @@ import { type Addresses, type Area, fewAtOnce, type WithDocument } from '../area
 import { lockFields, lockWriter } from '../../../archive/formats/tables.ts'
 import type { OwnerAccess } from '../../../accounts/access.ts'
 import type { LockSession } from '../../../contract/lock-sessions.ts'
-import { boxes } from '../../charts/plane.ts'
+import { boxes, tickAt } from '../../charts/plane.ts'
 import { legendOf } from '../../charts/picture.ts'
 import { breaksOf, totalsOf } from '../../../stats/intervals.ts'
 import { type TableColumn, fieldColumns, table, TYPED, paginate, tableFoot } from '../../layout/components.ts'
@@ -192,8 +192,7 @@ export function lockColumns({ viewer, now }: Pick<Reader, 'viewer' | 'now'>, mos
         const bar = (look: string, length: number) => boxes(look, [{ x: [0, (length * 100) / most], y: [0, 100] }])
         const text = durationText(locked / 1000)
         const planned = plannedOf(row)
-        const at = ((planned ?? 0) * 100) / most
-        const tick = planned === undefined ? nothing : boxes('tick', [{ x: [at - 0.8, at + 0.8], y: [-20, 120] }])
+        const tick = planned === undefined ? nothing : tickAt((planned * 100) / most)
         return most === 0 ? text : spanCell(text, html`${bar('usual', lasted ?? locked)}${bar('solid', locked)}${tick}`)
       },
     },

@@ -180,7 +180,7 @@ function lengthAxis({ ticks }: Axis): Html {
   return strip(html`${names}`, 14)
 }
 
-/** What is planned, and a dot for each lock, beside each other where they lasted as long; lines of the axis, also beyond it. */
+/** What is planned, and a dot for each lock, above each other where they lasted as long; lines of the axis, also beyond it. */
 function lengthMarks(use: TemplateUse, { x, ticks }: Axis, until: number): Html {
   const [least, most] = plannedOf(use.record)
   const stacks: (typeof use.lengths)[] = []
@@ -190,16 +190,16 @@ function lengthMarks(use: TemplateUse, { x, ticks }: Axis, until: number): Html 
     else stacks.push([one])
   }
   const points = stacks.flatMap(stack => {
-    const columns = Math.min(MAX_COLUMNS, Math.ceil(stack.length / MAX_HIGH))
-    const high = Math.ceil(stack.length / columns)
-    const step = Math.min(DOT_HEIGHT, 80 / high)
-    const middle = sum(stack.map(({ length }) => x(length))) / stack.length
+    const step = Math.min(DOT_HEIGHT, 80 / stack.length)
     return stack.map(({ length, isCompleted }, index) => ({
-      at: columns === 1 ? x(length) : middle + (Math.floor(index / high) - (columns - 1) / 2) * DOT_WIDTH,
-      value: 50 + ((index % high) - (Math.min(high, stack.length) - 1) / 2) * step,
+      at: x(length),
+      value: 50 + (index - (stack.length - 1) / 2) * step,
       isCompleted,
     }))
   })
+  const counts = stacks
+    .filter(stack => stack.length > MAX_APART)
+    .map(stack => markText(x(stack.at(-1)?.length ?? 0) + DOT_WIDTH, 50, `×${stack.length}`, ' quiet at-end'))
   const place = { x: (at: number) => at, y: (value: number) => value }
   const [completed, others] = [true, false].map(wanted => points.filter(({ isCompleted }) => isCompleted === wanted))
   const running = lengthsOf({ ...use, lengths: [] }, until)
@@ -211,7 +211,7 @@ function lengthMarks(use: TemplateUse, { x, ticks }: Axis, until: number): Html 
       'so-far',
       place,
       running.map(at => ({ at, value: 50 })),
-    )}${running.map(at => markText(at + 2, 50, 'so far', ' quiet at-end'))}`,
+    )}${running.map(at => markText(at + 2, 50, 'so far', ' quiet at-end'))}${counts}`,
     44,
   )
 }
@@ -219,8 +219,8 @@ function lengthMarks(use: TemplateUse, { x, ticks }: Axis, until: number): Html 
 /** Of a dot and the space around it, in per cent of a picture. */
 const DOT_WIDTH = 2.6
 const DOT_HEIGHT = 18
-const MAX_HIGH = 5
-const MAX_COLUMNS = 3
+/** More touch, so that a number counts them. */
+const MAX_APART = 5
 /** More locks are too many for a dot each. */
 const MAX_DRAWN = 60
 

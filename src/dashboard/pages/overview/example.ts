@@ -1,4 +1,4 @@
-import { type Box, boxes, levels, markText } from '../../charts/plane.ts'
+import { type Box, boxes, levels } from '../../charts/plane.ts'
 import { html, type Html } from '../../html.ts'
 import { stat } from '../../layout/components.ts'
 import { strip } from '../parts.ts'
@@ -11,8 +11,6 @@ function bars(digits: string): Html {
   })
   return html`${levels('grid', [{ x: [0, 100], y: 100 }])}${boxes('solid', all)}`
 }
-
-const week = [...'MTWTFSS'].map((day, index) => markText((index + 0.5) * (100 / 7), 132, day, ' quiet'))
 
 /** An overview of made-up records, for an account that has none. */
 export const EXAMPLE = html`
@@ -31,7 +29,8 @@ export const EXAMPLE = html`
           <h2>This week</h2>
           <p class="big">2,180 <small>repetitions</small></p>
           <p class="muted">usually 1,500 to 1,760 by now</p>
-          ${strip(html`${bars('5060780')}${week}`, 72)}
+          ${strip(bars('5060780'), 72)}
+          <span class="ends small muted"><span>Monday</span><span>Sunday</span></span>
         </section>
         <section class="card tile">
           <h2>Last 12 weeks</h2>

@@ -90,9 +90,9 @@ async function showPeople(visit: Visit) {
           },
         ],
         actions({ handle }, name) {
-          const action = (path: string, text: string) =>
-            html`<a class="button small" href="/people/${handle}/${path}" aria-label="${text} ${name}">${text}</a>`
-          return html`<span class="buttons">${action('narrow', 'Change')}${action('end', 'End access')}</span>`
+          const action = (path: string, text: string, look = '') =>
+            html`<a class="button small${look}" href="/people/${handle}/${path}" aria-label="${text} ${name}">${text}</a>`
+          return html`<span class="buttons">${action('narrow', 'Change')}${action('end', 'End access', ' danger')}</span>`
         },
       })}
       ${accessCard(visit, names, 'I can read', 'Shares', {

@@ -113,12 +113,12 @@ async function importedCard(visit: Visit, others: readonly SourceStatus[]): Prom
   const { training, locks } = await countSessions(store, accountId)
   const from =
     file === undefined
-      ? [`${how} by whoever runs this service`, html`as of ${dateTime(viewer, asOf)}`]
+      ? [`${how} by the operator of this service`, html`as of ${dateTime(viewer, asOf)}`]
       : ['Brought in from files', html`last ${timeAgo(viewer, file.at, now)}: ${countText(file.added, 'new record')}`]
   return html`
     <section class="card" id="connection">
       <p class="big">${countText(training, 'training session')} and ${countText(locks, 'lock')}</p>
-      <p class="muted">${dotted(...from, 'nothing new is fetched by itself')}</p>
+      <p class="muted">${dotted(...from, 'no automatic updates')}</p>
     </section>
   `
 }

@@ -244,7 +244,7 @@ function segmentTable({ viewer, path, query }: Visit, segments: readonly Row[], 
   const isKnown = segments.some(segment => passingAt(passing, segment) !== undefined)
   return html`
     ${table<Row>('Segments', segmentColumns(viewer, segments, isWeakest, passing), paged.rows)}
-    ${isKnown && html`<p class="muted small">A tick is the passing grade of the program today. Grey: without one.</p>`}
+    ${isKnown && html`<p class="muted small">A tick is the passing grade of the program today. Without one there is no bar.</p>`}
     ${tableFoot(path, query, paged, 'rows')}
   `
 }
@@ -274,8 +274,10 @@ function segmentColumns(
       line: 'second',
       cell(segment) {
         const least = passingAt(passing, segment)
-        const look = segment.passed ? (least === 0 ? 'usual' : 'solid') : 'late'
-        const bar = boxes(look, [{ x: [0, Math.max(0, Math.min(100, segment.percentGrade))], y: [0, 100] }])
+        if (least === 0 && segment.passed) return nothing
+        const bar = boxes(segment.passed ? 'solid' : 'late', [
+          { x: [0, Math.max(0, Math.min(100, segment.percentGrade))], y: [0, 100] },
+        ])
         const tick = { at: least ?? 0, low: 140, high: -40 }
         return strip(
           html`${boxes('track', [{ x: [0, 100], y: [0, 100] }])}${bar}${tick.at > 0 && uprights('goal', SELF, [tick])}`,

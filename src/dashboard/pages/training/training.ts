@@ -57,7 +57,7 @@ const training: Area<TrainingQuery, ShownTraining, SessionStats> = {
     noneText(shown),
   ],
   heading(visit, { known }) {
-    const verdict = weekVerdict(visit, known)
+    const verdict = weekVerdict(visit, known, '\u00a0Repetitions')
     return html`Training${verdict && html` <span class="verdict">${verdict} so far this week</span>`}`
   },
   fields: ({ viewer }, { query, programs, all, types }) => filterFields(viewer, query, programs, all, types),
