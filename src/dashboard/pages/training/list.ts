@@ -209,9 +209,9 @@ export function sessionColumns(
   ]
 }
 
-/** Where a grade is, from the lowest to the highest of the page. */
+/** Where a grade is, from the lowest to the highest of the page; one beyond 0 and 100 % is at the end. */
 function gradeDot(grade: number, isPassed: boolean, [low, high]: Range): Html {
-  const x = (value: number) => ((value - low) * 100) / (high - low)
+  const x = (value: number) => Math.max(0, Math.min(100, ((value - low) * 100) / (high - low)))
   const line = levels('grid', [{ x: [0, 100], y: 50 }])
   return html`${line}${dots(isPassed ? 'filled' : 'hollow', { x, y: value => value }, [{ at: grade, value: 50 }])}`
 }
