@@ -128,7 +128,7 @@ const forms: Readonly<Record<string, (value: unknown) => boolean>> = {
   time: value => /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(String(value)),
   requestId: value => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(String(value)),
   method: value => value === '' || METHODS.includes(String(value)),
-  route: value => value === null || [...ENDPOINTS, ...OUTSIDE_API].some(route => route === value),
+  route: value => value === null || [...ENDPOINTS, ...OUTSIDE_API, '/assets/:name'].some(route => route === value),
   status: value => Number.isInteger(value),
   ms: value => typeof value === 'number',
   bytes: value => Number.isInteger(value),
