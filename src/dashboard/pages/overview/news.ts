@@ -41,12 +41,14 @@ export function newsOf({ sessions, ...options }: Omit<Known, 'extent' | 'today'>
   const hasWeeks = now - (known.sessions[0]?.at ?? now) >= 8 * 7 * DAY_MS
   const hasSessions = known.sessions.length >= 10
   // The most important first. Each is gone after seven days.
-  const [first, second] = [
+  const [best, next] = [
     ...(hasWeeks ? [bestWeek] : []),
     ...(hasSessions ? [longestStreak, backAgain, mostInSession, bestGrade] : []),
     longestStretch,
     ...(hasSessions ? [daysInRow] : []),
   ].flatMap(news => news(known) ?? [])
+  // What is of this week is said first.
+  const [first, second] = next !== undefined && isOfLastWeek(known) ? [next, best] : [best, next]
   if (first === undefined) return undefined
   return html`${first}${second === undefined ? nothing : html`<br>${second}`}`
 }
@@ -72,6 +74,12 @@ function bestWeek(known: Known): Html | undefined {
   const isLast = bucketStart('week', 'monday', known.today) > Date.parse(from) / DAY_MS
   const text = html`${isLast ? 'Last' : 'This'} week: ${repsFigure(reps, `${from}/${to}`)} repetitions`
   return html`${daysLink(week.best, text)}, the most${known.extent}`
+}
+
+/** Whether the best week, which is the first of all news, is over. */
+function isOfLastWeek(known: Known): boolean {
+  const monday = bucketStart('week', 'monday', known.today)
+  return bestWeek(known) !== undefined && Date.parse(known.bests.week?.best.to ?? '') / DAY_MS < monday
 }
 
 function mostInSession(known: Known): Html | undefined {
