@@ -14,8 +14,8 @@ import { postgresPrograms, type PostgresServer, startPostgres } from './support/
  * summary of both. Arguments select files by a part of their path; `--slow` runs the files named `*.slow.test.ts` instead of
  * the others, and `--exhaustive` those of them that sweep, over all of their cases. A line of its own changes where a file
  * runs: `// engine: sqlite` or `// engine: any` once, `// engine: both` twice; with `// engine: sqlite, slowly postgres` its
- * second run is one of the slow tests, of pages one of the exhaustive ones. Files share processes, but for those with
- * `// process: own`.
+ * second run is one of the slow tests, of pages one of the exhaustive ones. Files share processes, but for slow ones
+ * and those with `// process: own`.
  */
 const isCi = process.env['CI'] === 'true'
 const isExhaustive = process.argv.includes('--exhaustive')

@@ -181,13 +181,16 @@ function readKey(request: FastifyRequest, query: Query): string {
   // `headers` leaves out the second one.
   if (rawHeaders.filter((text, index) => index % 2 === 0 && AUTHORIZATION.test(text)).length > 1)
     throw new ApiError('invalid_request', 'Send one Authorization header')
-  const texts = [idOf(request) ?? '', ...query.flat()]
-  if (texts.some(text => KEY_FORM.test(text)) || query.some(([name]) => KEY_PARAMETERS.has(name))) {
+  if (KEY_FORM.test(idOf(request) ?? '') || query.some(holdsKey)) {
     throw new ApiError('invalid_request', 'Send the API key in the Authorization header, never in the URL')
   }
   const value = BEARER.exec(headers.authorization ?? '')?.[1]
   if (value === undefined) throw new ApiError('missing_token')
   return value
+}
+
+function holdsKey([name, value]: Query[number]): boolean {
+  return KEY_PARAMETERS.has(name) || KEY_FORM.test(name) || KEY_FORM.test(value)
 }
 
 const AUTHORIZATION = /^authorization$/i

@@ -34,8 +34,7 @@ export type Identity = NonNullable<Awaited<ReturnType<typeof identify>>>
 export async function identify(source: Source, known?: string) {
   for (const path of new Set([...(known === undefined ? [] : [known]), '/users/me', '/me', '/users'])) {
     const { data } = await source.get(path)
-    const users = path === '/users' ? (rowsOf(data) ?? []) : [data]
-    const user = users.length === 1 ? userOf(users[0]) : undefined
+    const user = path === '/users' ? onlyRow(data) : userOf(data)
     const id = idOf(user?.['id'])
     if (user !== undefined && id !== undefined) return { id, user, path }
   }
@@ -44,6 +43,11 @@ export async function identify(source: Source, known?: string) {
     if (status === 200) return undefined
   }
   throw new SourceError(`${source.address} has no lists of this API: is this the right address?`)
+}
+
+function onlyRow(data: unknown): SourceData | undefined {
+  const rows = rowsOf(data) ?? []
+  return rows.length === 1 && isObject(rows[0]) ? rows[0] : undefined
 }
 
 function userOf(data: unknown): SourceData | undefined {

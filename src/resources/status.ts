@@ -30,12 +30,12 @@ export const handlers: Handlers<typeof status> = {
       ...lockFields(locked),
       ...trainingFields(await history?.status(timeZone, now)),
     }
-    const seconds = {
+    const seconds = relative !== undefined && {
       lockedSeconds: secondsOrNull(locked?.elapsed ?? null),
       remainingSeconds: secondsOrNull(locked?.remaining ?? null),
       asOfSeconds: secondsOrNull(asOf === null ? null : now - asOf),
     }
-    const data = relative === undefined ? status : { ...status, ...seconds }
+    const data = { ...status, ...seconds }
     return { ...jsonResult(JSON.stringify(data)), ownersRead: areas.map(area => ({ area, owners: [owner] })) }
   },
 }

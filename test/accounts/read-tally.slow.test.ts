@@ -1,5 +1,4 @@
 // engine: any
-// process: own
 import { sweep } from '../support/sweeps.ts'
 
 /** The test of read-tally.test.ts, with many more reads. */

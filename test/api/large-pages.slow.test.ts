@@ -1,5 +1,4 @@
 // engine: sqlite
-// process: own
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { importArchive } from '../../src/archive/import.ts'

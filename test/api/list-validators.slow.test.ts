@@ -1,5 +1,4 @@
 // engine: both
-// process: own
 import { test } from 'node:test'
 import { checkValidators } from '../support/list-changes.ts'
 import { sweep } from '../support/sweeps.ts'

@@ -1,5 +1,4 @@
 // engine: sqlite, slowly postgres
-// process: own
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { after, before, test } from 'node:test'

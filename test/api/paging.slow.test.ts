@@ -1,5 +1,4 @@
 // engine: any
-// process: own
 import { sweep } from '../support/sweeps.ts'
 
 /** The tests of paging.test.ts, with more random lists. */

@@ -1,5 +1,4 @@
 // engine: any
-// process: own
 
 /** The tests of shared-access.test.ts, with every pair of parameters. */
 process.env['EVERY_PAIR'] ??= '1'

@@ -1,5 +1,4 @@
 // engine: sqlite
-// process: own
 import assert from 'node:assert/strict'
 import { statSync } from 'node:fs'
 import { test } from 'node:test'

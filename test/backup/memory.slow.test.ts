@@ -1,5 +1,4 @@
 // engine: sqlite
-// process: own
 import assert from 'node:assert/strict'
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'

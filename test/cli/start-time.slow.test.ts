@@ -1,5 +1,4 @@
 // engine: sqlite
-// process: own
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'

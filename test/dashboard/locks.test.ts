@@ -68,7 +68,7 @@ test('a lock session shows its totals, and a row for each locked stretch with th
   assert.match(text, /href="\/lock-templates\/41"/)
 })
 
-test('a template lists all of its locks, also where so many have passed that its figures are of the newest', async () => {
+test('a template lists all of its locks, also where so many have passed that its figures are of the newest; a drawing has few dots and their number', async () => {
   const many = Array.from({ length: 402 }, (_, index) => {
     const day = Date.UTC(2025, 0, 1 + index)
     const [startDate, endDate] = [day, day + HOUR_MS].map(at => new Date(at).toISOString())
@@ -83,6 +83,10 @@ test('a template lists all of its locks, also where so many have passed that its
   const { text } = await it.viewer.get('/lock-templates/41?page=999')
   assert.match(text, /–402 of 402/)
   assert.match(text, /\/locks\/1000"/)
+  const list = (await it.viewer.get('/lock-templates')).text
+  assert.match(list, /×402</)
+  // A hollow one is drawn twice.
+  assert.ok(list.split(/M[\d.]+ [\d.]+h0/).length < 25)
 })
 
 test('a page shows the record of an owner who gave access; any other record does not exist', async () => {

@@ -1,4 +1,3 @@
-// process: own
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { newDatabase } from '../support/databases.ts'

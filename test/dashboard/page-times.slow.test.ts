@@ -1,5 +1,4 @@
 // engine: any
-// process: own
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { heavyDecades, heavyYear, heavyYears } from '../support/heavy-year.ts'

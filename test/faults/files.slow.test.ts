@@ -1,4 +1,3 @@
-// process: own
 import { test } from 'node:test'
 import { makeFolder } from '../support/command.ts'
 import { type FailingCalls, type Failure, failures, makeFailingCalls } from '../support/preloaded.ts'

@@ -1,4 +1,3 @@
-// process: own
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { after } from 'node:test'

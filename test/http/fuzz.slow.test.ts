@@ -1,5 +1,4 @@
 // engine: any
-// process: own
 import { sweep } from '../support/sweeps.ts'
 
 /** The test of fuzz.test.ts, for longer. */

@@ -1,4 +1,3 @@
-// process: own
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,5 +1,4 @@
 // engine: sqlite, slowly postgres
-// process: own
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'

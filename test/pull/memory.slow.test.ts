@@ -1,4 +1,3 @@
-// process: own
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'

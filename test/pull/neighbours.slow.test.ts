@@ -1,5 +1,4 @@
 // engine: both
-// process: own
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readConfig } from '../../src/config.ts'

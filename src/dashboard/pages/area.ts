@@ -263,7 +263,7 @@ export function figureTiles(figures: readonly Figure[], scope: string, days?: Da
   )
 }
 
-/** `▼ 2 points below the 12 weeks before (49 %)`; once that was said, `▲ 2,252 (before 18,800)`, `◆ as before (18,800)`. */
+/** `▼ 2 points below the 12 weeks before (49 %)`; once that was said, `▲ 2,252 (before 18,800)`, `◆ about as before (18,800)`. */
 function verdictOf(shown: Figure, { text: [preposition, other], scope, address }: DaysBefore, isFirst: boolean): Part {
   const { of, value, before, text, differenceText = text } = shown
   if (before === undefined || value === null) return undefined

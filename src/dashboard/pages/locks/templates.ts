@@ -183,17 +183,18 @@ function lengthAxis({ ticks }: Axis): Html {
 /** What is planned, and a dot for each lock, above each other where they lasted as long; lines of the axis, also beyond it. */
 function lengthMarks(use: TemplateUse, { x, ticks }: Axis, until: number): Html {
   const [least, most] = plannedOf(use.record)
-  const stacks: (typeof use.lengths)[] = []
+  const stacks: (typeof use.lengths)[number][][] = []
   for (const one of use.lengths) {
     const last = stacks.at(-1)
-    if (last?.[0] !== undefined && x(one.length) - x(last[0].length) < DOT_WIDTH) stacks.splice(-1, 1, [...last, one])
+    if (last?.[0] !== undefined && x(one.length) - x(last[0].length) < DOT_WIDTH) last.push(one)
     else stacks.push([one])
   }
   const points = stacks.flatMap(stack => {
-    const step = Math.min(DOT_HEIGHT, 80 / stack.length)
-    return stack.map(({ length, isCompleted }, index) => ({
+    const shown = stack.filter((_, index) => index % Math.ceil(stack.length / MAX_HIGH) === 0)
+    const step = Math.min(DOT_HEIGHT, 80 / shown.length)
+    return shown.map(({ length, isCompleted }, index) => ({
       at: x(length),
-      value: 50 + (index - (stack.length - 1) / 2) * step,
+      value: 50 + (index - (shown.length - 1) / 2) * step,
       isCompleted,
     }))
   })
@@ -221,6 +222,8 @@ const DOT_WIDTH = 2.6
 const DOT_HEIGHT = 18
 /** More touch, so that a number counts them. */
 const MAX_APART = 5
+/** More cover each other. */
+const MAX_HIGH = 11
 /** More locks are too many for a dot each. */
 const MAX_DRAWN = 60
 
