@@ -11,18 +11,12 @@ export interface StoredTemplate<Template> {
 
 /** The templates of an area. `name` is how their queries are called. */
 export function templateQueries<Template>(table: 'lock_template' | 'training_template', name: string) {
-  const counts = recordQuery<Access, { count: number }>(
-    `numbers of ${name}s`,
-    (param, owned) => sql`
-      select ${owned}, count(*) as count from ${sql.raw(table)}
-      where ${isReadable(param, ANY_OWNERS)} group by owner_id`,
-  )
-  const page = recordQuery<Access & { limit: number; offset: number }, { document: string }>(
+  const all = recordQuery<Access, { document: string }>(
     `${name}s`,
     (param, owned) => sql`
       select ${owned}, document from ${sql.raw(table)}
       where ${isReadable(param, ANY_OWNERS)}
-      order by at desc, id desc limit ${param.count('limit')} offset ${param.count('offset')}`,
+      order by at desc, id desc limit ${sql.lit(ONE_MORE)}`,
   )
   const byId = recordQuery<Access & { ids: readonly number[] }, { id: number; document: string }>(
     `${name}s by id`,
@@ -35,17 +29,9 @@ export function templateQueries<Template>(table: 'lock_template' | 'training_tem
     return { owner, record: JSON.parse(document) as Template, document }
   }
   return {
-    async count(store: Store, access: Access): Promise<number> {
-      const rows = await readChecked(store, counts, access)
-      return rows.reduce((sum, { count }) => sum + count, 0)
-    },
-    /** Those of some accounts, or a part of them, the newest first. Throws ApiError if they are too many. */
-    async page(
-      store: Store,
-      access: Access,
-      part = { limit: ONE_MORE, offset: 0 },
-    ): Promise<StoredTemplate<Template>[]> {
-      return bounded(await readChecked(store, page, { ...access, ...part })).map(templateOf)
+    /** Those of some accounts, the newest first. Throws ApiError if they are too many. */
+    async all(store: Store, access: Access): Promise<StoredTemplate<Template>[]> {
+      return bounded(await readChecked(store, all, access)).map(templateOf)
     },
     /** Those of some identifiers that the access has, by these. */
     async find(store: Store, access: Access, ids: readonly number[]): Promise<Map<number, StoredTemplate<Template>>> {

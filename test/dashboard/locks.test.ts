@@ -169,6 +169,13 @@ test('the page of a template says how many locks were completed, and what they c
   assert.match(text, / 0 of 4 as long as planned, 4 longer .* Figures by lock Started Lasted State 1 Feb/)
   assert.match(text, /Started Locked Breaks /)
   assert.match(text, / Lock 53 4\sd 22\sh late 4 Feb( 2026)?, 08:00 /)
+  for (const [id, compared] of [
+    [53, 'longer than 3'],
+    [52, 'shorter than 2'],
+  ] as const) {
+    const lock = shownText(await it.viewer.get(`/locks/${id}`))
+    assert.ok(lock.includes(` ${compared} of 3 with this template`), lock)
+  }
   assert.match(shownText(await it.viewer.get('/lock-templates')), / 1\sh 1\sd 4 of 4 4 Feb/)
   await it.service.import([
     lockTemplate(42, 1),
@@ -413,7 +420,7 @@ test('a lock that has ended says how long it was locked, its breaks, and how muc
   const text = shownText(await it.viewer.get('/locks/51'))
   assert.match(
     text,
-    /Weekend Completed, 1\sd 22\sh later than planned 1 Feb( 2026)?, 08:00 – 3 Feb( 2026)?, 08:00 Three day lock/,
+    /Weekend Completed, 1\sd 22\sh later than planned 1 Feb( 2026)?, 08:00 – 3 Feb( 2026)?, 08:00 Template Three day lock/,
   )
   assert.match(text, /Locked 1\sd 23\sh Breaks 1 30\smin in breaks, none over 30\smin /)
   assert.match(text, /Lasted 2\sd planned: 2\sh/)

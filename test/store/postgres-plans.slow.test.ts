@@ -100,7 +100,7 @@ testOnPostgres('the queries of the dashboard look at no rows but those of its ac
     () => lockQueries.activeLock(watched, mine, 0),
     () => lockQueries.lockSession(watched, all, 1, 0),
     () => lockQueries.lockRecords(watched, mine, [1, 501]),
-    () => lockTemplateQueries.lockTemplates.page(watched, all),
+    () => lockTemplateQueries.lockTemplates.all(watched, all),
     () => lockTemplateQueries.withUses(watched, [], all),
     () => programQueries.programs.find(watched, all, [1]),
     () => lockTemplateQueries.lockTemplates.find(watched, all, [1]),

@@ -60,7 +60,7 @@ export async function* keptTables(
   yield { ...training, rows }
   yield await segmentTable(reader, newest)
   const history = await trainingHistory(store, pageAccess.sessions('dtt'))
-  const programRows = await programs.page(store, pageAccess.templates('training_template'))
+  const programRows = await programs.all(store, pageAccess.templates('training_template'))
   const all = programRows.map(({ record }) => record)
   yield await tableOf('programs', programColumns(viewer, await history.programUses(viewer.timeZone, now), now), all)
   const access = pageAccess.sessions('lkbx')
@@ -70,7 +70,7 @@ export async function* keptTables(
     lockRows.push(lockRow(session, document))
   }
   yield await tableOf('locks', lockColumns(reader), lockRows)
-  const stored = await lockTemplates.page(store, pageAccess.templates('lock_template'))
+  const stored = await lockTemplates.all(store, pageAccess.templates('lock_template'))
   const templates = await withUses(store, stored, pageAccess.ofAll('lock_session'))
   const rulesOf = ({ record }: TemplateUse) => shownRules(viewer, record).map(rule => rule.join(': '))
   const rules = { title: 'Rules', cell: (use: TemplateUse) => rulesOf(use).join('; ') }

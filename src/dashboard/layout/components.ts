@@ -289,31 +289,16 @@ export function pageNumber(query: URLSearchParams): number {
 
 /** The page of the items that a query names; the last one if there are fewer pages. */
 export function paginate<Item>(items: readonly Item[], query: URLSearchParams, size = PAGE_SIZE): Paged<Item> {
-  const { limit, offset } = rowsOfPage(items.length, query, size)
-  return paged(items.slice(offset, offset + limit), items.length, { limit, offset })
-}
-
-/** Which of all rows a page has, for a query; the last page if there are fewer. */
-export function rowsOfPage(total: number, query: URLSearchParams, size = PAGE_SIZE): Rows {
+  const total = items.length
   const limit = query.get('rows') === 'all' ? MAX_PRINTED_ROWS : size
-  return { limit, offset: (Math.min(pageNumber(query), pagesOf(total, limit)) - 1) * limit }
+  const pages = Math.max(1, Math.ceil(total / limit))
+  const page = Math.min(pageNumber(query), pages)
+  const start = (page - 1) * limit
+  return { rows: items.slice(start, start + limit), page, pages, first: start + 1, total }
 }
 
 /** How many rows a page to print has. More would take long. */
 const MAX_PRINTED_ROWS = 1000
-
-export function paged<Item>(rows: readonly Item[], total: number, { limit, offset }: Rows): Paged<Item> {
-  return { rows, page: offset / limit + 1, pages: pagesOf(total, limit), first: offset + 1, total }
-}
-
-interface Rows {
-  readonly limit: number
-  readonly offset: number
-}
-
-function pagesOf(total: number, size: number): number {
-  return Math.max(1, Math.ceil(total / size))
-}
 
 /**
  * Which rows are shown, and links to the previous and the next page that keep the rest of the query; nothing if all are. `anchor` is the

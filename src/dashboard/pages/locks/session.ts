@@ -4,7 +4,7 @@ import { patterns } from '../../charts/plane.ts'
 import { breaksOf, totalsOf } from '../../../stats/intervals.ts'
 import { type LockDetails, lockSession } from '../../../stats/lock-queries.ts'
 import { lockHistory } from '../../../stats/lock-history.ts'
-import { lockTemplates } from '../../../stats/lock-template-queries.ts'
+import { lockTemplates, type TemplateUse, withUses } from '../../../stats/lock-template-queries.ts'
 import { readKnownTime, countedUntil } from '../../../stats/known-time.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
 import { personName, personOf, recordName } from '../../text/names.ts'
@@ -12,6 +12,7 @@ import { type DashboardPage, view, type Viewer, type Visit } from '../../page.ts
 import { mainStat, recordTabs, stat, stats, TYPED, dotted } from '../../layout/components.ts'
 import { ageText, dateTime, durationText, futureMark, NONE, numberText, timeSpan } from '../../text/text.ts'
 import { recordSteps } from '../area.ts'
+import { lengthOf } from './list.ts'
 import { timeline } from './timeline.ts'
 import {
   breaksText,
@@ -52,7 +53,7 @@ async function showSession(visit: Visit) {
     : `${stateName(record.lockState, viewer)}${lateness === undefined ? '' : `, ${lateness}`}`
   const { entries } = await lockHistory(store, pageAccess.sessions('lkbx', owner))
   const name = recordName(viewer, 'lock', record)
-  const templateName = used && recordName(viewer, 'lockTemplate', used.record)
+  const [use] = used === undefined ? [] : await withUses(store, [used], pageAccess.ofAll('lock_session'))
   return view({
     owner,
     asOf: viewer.asOf,
@@ -63,7 +64,7 @@ async function showSession(visit: Visit) {
       html`${timesText(viewer, session, { until, now })}${futureMark(viewer, now, session.at, session.endAt)}${practiceMark(session.rules)}${session.isTyped ? TYPED : nothing}`,
       used === undefined
         ? nothing
-        : html`<a${templateName === name ? html` class="off-paper"` : nothing} href="/lock-templates/${used.record.id}">${templateName === name ? 'Template' : templateName}</a>`,
+        : html`Template <a href="/lock-templates/${used.record.id}">${recordName(viewer, 'lockTemplate', used.record)}</a>`,
       owner === viewer.subject.id ? nothing : personName(viewer, personOf(viewer, owner)),
     ),
     actions: recordSteps(visit, entries.toReversed(), 'Locks'),
@@ -72,7 +73,7 @@ async function showSession(visit: Visit) {
       apiPath: `/api/v1/lkbx/sessions/${record.id}`,
       json: shownJson,
       summary: () => html`
-        ${sessionStats(viewer, session, shown, { until, now })}
+        ${sessionStats(viewer, session, shown, comparedText(session, use, until), { until, now })}
         ${patterns}${timeline(viewer, session, shown, session.isActive ? endAhead(viewer, session, owner, until) : undefined)}
       `,
     }),
@@ -101,7 +102,26 @@ function timesText(viewer: Viewer, { record, endAt }: LockDetails, { until, now 
   return ended === null ? html`${start}, end not known` : timeSpan(viewer, started, ended)
 }
 
-function sessionStats(viewer: Viewer, session: LockDetails, template: LockTemplate | undefined, clock: Clock): Html {
+/** `longer than 6 of 8 with this template`, `as long as most of 8 with this template`: of those that have ended. */
+function comparedText({ record, endAt }: LockDetails, use: TemplateUse | undefined, until: number): string | undefined {
+  const at = Date.parse(record.startDate)
+  const length = lengthOf({ at, endAt }, until)
+  const all = use?.lengths.map(one => one.length) ?? []
+  const others = all.length - (endAt === null ? 0 : 1)
+  if (length === undefined || others < 2) return undefined
+  const [shorter, longer] = [all.filter(one => one < length).length, all.filter(one => one > length).length]
+  const [word, count] = shorter >= longer ? (['longer', shorter] as const) : (['shorter', longer] as const)
+  const how = count * 2 < others ? 'as long as most' : `${word} than ${numberText(count)}`
+  return `${how} of ${numberText(others)} with this template`
+}
+
+function sessionStats(
+  viewer: Viewer,
+  session: LockDetails,
+  template: LockTemplate | undefined,
+  compared: string | undefined,
+  clock: Clock,
+): Html {
   const { record, intervals, endAt } = session
   const { locked, longest } = totalsOf(intervals)
   const lockedText = durationText(locked / 1000)
@@ -109,7 +129,7 @@ function sessionStats(viewer: Viewer, session: LockDetails, template: LockTempla
   const ended = knownEnd({ at, endAt })
   const lasted = ended === null ? NONE : durationText((ended - at) / 1000)
   const length = record.duration === 0 ? lasted : durationText(record.duration)
-  const planned = length === lasted ? undefined : `planned: ${length}`
+  const planned = length === lasted ? nothing : `planned: ${length}`
   return stats(
     endAt === null
       ? mainStat(
@@ -118,6 +138,7 @@ function sessionStats(viewer: Viewer, session: LockDetails, template: LockTempla
           html`${progressBar(session, endAhead(viewer, session, session.owner, clock.until), clock)}${dotted(
             intervals.length === 0 ? nothing : `${lockedText} ${lockText('locked', viewer)}`,
             lockTime(session, clock) ?? nothing,
+            compared,
           )}`,
         )
       : mainStat(stateName('locked', viewer), intervals.length === 0 ? NONE : lockedText),
@@ -125,6 +146,8 @@ function sessionStats(viewer: Viewer, session: LockDetails, template: LockTempla
       ? stat('Breaks', NONE)
       : stat('Breaks', numberText(breaksOf(intervals).count), breaksText(intervals, template)),
     stat('Longest stretch', locked === 0 ? NONE : durationText(longest / 1000)),
-    endAt === null ? plannedEndStat(viewer, session, session.owner, clock.until) : stat('Lasted', lasted, planned),
+    endAt === null
+      ? plannedEndStat(viewer, session, session.owner, clock.until)
+      : stat('Lasted', lasted, dotted(planned, compared)),
   )
 }

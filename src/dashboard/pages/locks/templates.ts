@@ -2,15 +2,14 @@ import { notFound } from '../../../contract/errors.ts'
 import type { LockTemplate } from '../../../contract/lock-templates.ts'
 import { readKnownTime, countedUntil } from '../../../stats/known-time.ts'
 import { lockHistory } from '../../../stats/lock-history.ts'
-import { zoneClock } from '../../../stats/zone-clock.ts'
 import { lockRecords, type LockStats, someLocks } from '../../../stats/lock-queries.ts'
 import { lockTemplates, type TemplateUse, withUses } from '../../../stats/lock-template-queries.ts'
-import { beyondUsual, type Usual } from '../../../stats/usual.ts'
+import { beyondUsual } from '../../../stats/usual.ts'
 import { scaleLinear } from 'd3-scale'
-import { boxes, dots, levels, markText, plane, type Range, round, stretched } from '../../charts/plane.ts'
+import { boxes, dots, edgeOf, markText, percent, type Range, round, stretched, uprights } from '../../charts/plane.ts'
 import { sum } from '../../../contract/numbers.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../contract/time.ts'
-import { figuresTable, legendOf, picture } from '../../charts/picture.ts'
+import { figuresTable, type LegendItem, legendOf, picture } from '../../charts/picture.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
 import { label } from '../../text/labels.ts'
 import { personName, personOf, recordName } from '../../text/names.ts'
@@ -26,9 +25,7 @@ import {
   table,
   type TableColumn,
   dotted,
-  paged,
   paginate,
-  rowsOfPage,
   tableFoot,
 } from '../../layout/components.ts'
 import { dateText, dateTimeText, durationText, NONE, numberText } from '../../text/text.ts'
@@ -46,21 +43,19 @@ export const lockTemplatePages: readonly DashboardPage[] = [
 
 async function showTemplates(visit: Visit) {
   const { store, viewer, pageAccess, path, query, now } = visit
-  const access = pageAccess.templates('lock_template')
-  const total = await lockTemplates.count(store, access)
-  const rows = rowsOfPage(total, query)
-  const page = await lockTemplates.page(store, access, rows)
-  const used = await withUses(store, page, pageAccess.ofAll('lock_session'))
-  // Those of several pages are in the order in which they were made.
-  const isSorted = used.length === total
-  const templates = isSorted ? used.toSorted((a, b) => (b.last ?? 0) - (a.last ?? 0)) : used
+  const all = await lockTemplates.all(store, pageAccess.templates('lock_template'))
+  const used = await withUses(store, all, pageAccess.ofAll('lock_session'))
+  const shown = paginate(
+    used.toSorted((a, b) => (b.last ?? 0) - (a.last ?? 0)),
+    query,
+  )
   const until = countedUntil(viewer.asOf, now)
-  const axis = axisOf([0, ...templates.flatMap(one => lengthsOf(one, until))])
+  const axis = axisOf([0, ...shown.rows.flatMap(one => lengthsOf(one, until))])
   return view({
     title: 'Lock templates',
-    lead: isSorted ? newsOf(viewer, templates) : undefined,
+    lead: newsOf(viewer, used),
     body:
-      total === 0
+      all.length === 0
         ? noRecords(
             viewer,
             'No lock templates yet',
@@ -68,24 +63,20 @@ async function showTemplates(visit: Visit) {
           )
         : html`
             <section class="card" id="sessions">
-              ${table('Lock templates', lockTemplateColumns(viewer, until, isSorted, axis), templates)}
-              ${lengthsLegend(templates, viewer)}
-              ${tableFoot(path, query, paged(templates, total, rows))}
+              ${table('Lock templates', lockTemplateColumns(viewer, until, axis), shown.rows)}
+              ${legendOf(lengthsLegend(shown.rows, viewer))}
+              ${tableFoot(path, query, shown)}
             </section>
           `,
   })
 }
 
-export function lockTemplateColumns(
-  viewer: Viewer,
-  until: number,
-  isSorted = false,
-  axis?: Axis,
-): TableColumn<TemplateUse>[] {
+/** The columns of templates; with an axis for a page, where the one that was used last is the first. */
+export function lockTemplateColumns(viewer: Viewer, until: number, axis?: Axis): TableColumn<TemplateUse>[] {
   const strips: TableColumn<TemplateUse> | undefined = axis && {
     title: html`Lasted, in ${axis.units}${lengthAxis(axis)}`,
     line: 'second',
-    cell: use => lengthMarks(use, axis, until),
+    cell: use => strip(lengthMarks(use, axis, until, { high: 5, beyond: 300 }), 44),
   }
   return [
     {
@@ -107,8 +98,8 @@ export function lockTemplateColumns(
     },
     { title: stateName('completed', viewer), line: 'second', unit: '\u00a0completed', cell: completedText },
     {
-      title: isSorted ? html`Last used<span aria-hidden="true"> ↓</span>` : 'Last used',
-      sorted: isSorted ? 'descending' : undefined,
+      title: axis ? html`Last used<span aria-hidden="true"> ↓</span>` : 'Last used',
+      sorted: axis && 'descending',
       numeric: true,
       line: 'second',
       before: 'last used ',
@@ -167,12 +158,12 @@ function axisOf(lengths: readonly number[]) {
 /** In what lengths are read. */
 function unitOf(lengths: readonly number[]) {
   const most = Math.max(...lengths)
-  return UNITS.find(({ unit }) => most > 2 * unit) ?? { unit: MINUTE_MS, short: 'min', units: 'minutes' }
+  return UNITS.find(({ unit }) => most > 2 * unit) ?? { unit: MINUTE_MS, units: 'minutes' }
 }
 
 const UNITS = [
-  { unit: DAY_MS, short: 'd', units: 'days' },
-  { unit: HOUR_MS, short: 'h', units: 'hours' },
+  { unit: DAY_MS, units: 'days' },
+  { unit: HOUR_MS, units: 'hours' },
 ]
 
 function lengthAxis({ ticks }: Axis): Html {
@@ -180,8 +171,16 @@ function lengthAxis({ ticks }: Axis): Html {
   return strip(html`${names}`, 14)
 }
 
-/** What is planned, and a dot for each lock, above each other where they lasted as long; lines of the axis, also beyond it. */
-function lengthMarks(use: TemplateUse, { x, ticks }: Axis, until: number): Html {
+/**
+ * What is planned, and a dot for each lock, above each other where they lasted as long: at most as many as are high, and their number. The
+ * lines of the axis go on beyond it, in thousandths.
+ */
+function lengthMarks(
+  use: TemplateUse,
+  { x, ticks }: Axis,
+  until: number,
+  { high, beyond }: { readonly high: number; readonly beyond: number },
+): Html {
   const [least, most] = plannedOf(use.record)
   const stacks: (typeof use.lengths)[number][][] = []
   for (const one of use.lengths) {
@@ -190,50 +189,41 @@ function lengthMarks(use: TemplateUse, { x, ticks }: Axis, until: number): Html 
     else stacks.push([one])
   }
   const points = stacks.flatMap(stack => {
-    const shown = stack.filter((_, index) => index % Math.ceil(stack.length / MAX_HIGH) === 0)
-    const step = Math.min(DOT_HEIGHT, 80 / shown.length)
-    return shown.map(({ length, isCompleted }, index) => ({
-      at: x(length),
-      value: 50 + (index - (shown.length - 1) / 2) * step,
-      isCompleted,
-    }))
+    const shown = stack.filter((_, index) => index % Math.ceil(stack.length / high) === 0)
+    return shown.map(({ length, isCompleted }, index) => {
+      return { at: x(length), value: 50 + ((index - (shown.length - 1) / 2) * 100) / high, isCompleted }
+    })
   })
   const counts = stacks
-    .filter(stack => stack.length > MAX_APART)
+    .filter(stack => stack.length > high)
     .map(stack => markText(x(stack.at(-1)?.length ?? 0) + DOT_WIDTH, 50, `×${stack.length}`, ' quiet at-end'))
   const place = { x: (at: number) => at, y: (value: number) => value }
-  const [completed, others] = [true, false].map(wanted => points.filter(({ isCompleted }) => isCompleted === wanted))
+  const [completed = [], others = []] = [true, false].map(wanted =>
+    points.filter(({ isCompleted }) => isCompleted === wanted),
+  )
   const running = lengthsOf({ ...use, lengths: [] }, until)
     .slice(2)
     .map(x)
-  const grid = ticks.map(({ at }) => `M${round(at * 10)} -300V1300`).join('')
-  return strip(
-    html`${stretched(html`<path class="grid" d="${grid}"/>`)}${boxes('usual', [{ x: [x(least) - 0.5, x(most) + 0.5], y: [0, 100] }])}${dots('filled', place, completed ?? [])}${dots('hollow', place, others ?? [])}${dots(
-      'so-far',
-      place,
-      running.map(at => ({ at, value: 50 })),
-    )}${running.map(at => markText(at + 2, 50, 'so far', ' quiet at-end'))}${counts}`,
-    44,
-  )
+  const grid = ticks.map(({ at }) => `M${round(at * 10)} ${-beyond}V${1000 + beyond}`).join('')
+  return html`${stretched(html`<path class="grid" d="${grid}"/>`)}${boxes('usual', [{ x: [x(least) - 0.5, x(most) + 0.5], y: [0, 100] }])}${dots('filled', place, completed)}${dots('hollow', place, others)}${dots(
+    'so-far',
+    place,
+    running.map(at => ({ at, value: 50 })),
+  )}${running.map(at => markText(at + 2, 50, 'so far', ' quiet at-end'))}${counts}`
 }
 
 /** Of a dot and the space around it, in per cent of a picture. */
 const DOT_WIDTH = 2.6
-const DOT_HEIGHT = 18
-/** More touch, so that a number counts them. */
-const MAX_APART = 5
-/** More cover each other. */
-const MAX_HIGH = 11
 /** More locks are too many for a dot each. */
 const MAX_DRAWN = 60
 
-function lengthsLegend(templates: readonly TemplateUse[], viewer: Viewer): Html {
+function lengthsLegend(templates: readonly TemplateUse[], viewer: Viewer): readonly LegendItem[] {
   const hasOthers = templates.some(({ lengths }) => lengths.some(({ isCompleted }) => !isCompleted))
-  return legendOf([
+  return [
     ['filled', `A lock, ${stateName('completed', viewer).toLowerCase()}`],
     ...(hasOthers ? ([['hollow', 'Not completed']] as const) : []),
     ['usual', 'Planned'],
-  ])
+  ]
 }
 
 /** `Five day lock: 8 of 12 completed; 24 of 24 with other templates`: of those with some locks, which was completed least. */
@@ -285,7 +275,7 @@ async function showTemplate(visit: Visit) {
       apiPath: `/api/v1/lkbx/templates/${record.id}`,
       json: document,
       summary: () => html`
-        ${use === undefined || use.last === null ? nothing : html`${useStats(viewer, use, until)}${lengthsPicture(viewer, record, locks, until)}`}
+        ${use === undefined || use.last === null ? nothing : html`${useStats(viewer, use, until)}${lengthsPicture(viewer, use, locks, until)}`}
         ${card('Rules', html`${facts(shownRules(viewer, record))}${viewer.discreet ? html`<p class="muted">The other rules are not shown while names are hidden.</p>` : nothing}`, { id: 'rules' })}
         ${card('Locks with this template', rows.length === 0 ? html`<p class="muted">No lock has started from this template.</p>` : html`${lockTable('Locks with this template', visit, rows)}${tableFoot(path, query, shown)}`, { id: 'sessions' })}
       `,
@@ -293,53 +283,30 @@ async function showTemplate(visit: Visit) {
   })
 }
 
-/** How long the last locks lasted, on what is planned: a dot for each. */
-function lengthsPicture(viewer: Viewer, template: LockTemplate, locks: readonly LockStats[], until: number): Html {
+/** How long its locks lasted, on what is planned. Marks lead to the last ones. */
+function lengthsPicture(viewer: Viewer, use: TemplateUse, locks: readonly LockStats[], until: number): Html {
   const known = locks.flatMap(lock => {
     const length = lock.at > until ? undefined : lengthOf(lock, until)
     return length === undefined ? [] : [{ ...lock, length }]
   })
-  const [first, last] = [known[0], known.at(-1)]
-  if (first === undefined || last === undefined) return nothing
-  const [low, high] = plannedOf(template)
-  const lengths = [high, ...known.map(({ length }) => length)]
-  const { unit, short } = unitOf(lengths)
-  const clock = zoneClock(viewer.timeZone)
-  const margin = Math.max(DAY_MS, (last.at - first.at) / 25)
-  const { x, y, axes } = plane({
-    // From the start of a day on, whose name stands there.
-    time: [clock.startOf(clock.dayOf(first.at - margin)), last.at + margin],
-    values: [0, Math.max(...lengths) / unit],
-    isNice: true,
-    timeZone: viewer.timeZone,
-    text: value => `${numberText(value)}\u00a0${short}`,
-  })
-  const space = { x, y: (length: number) => y(length / unit) }
-  const ended = known.filter(({ isActive }) => !isActive)
-  const median = medianOf(ended.map(({ length }) => length).toSorted((a, b) => a - b))
-  const pointsOf = (some: typeof known) => some.map(({ at, length }) => ({ at, value: length }))
-  const [completed, others] = [true, false].map(wanted =>
-    pointsOf(ended.filter(({ state }) => (state === 'completed') === wanted)),
+  if (known.length === 0) return nothing
+  const axis = axisOf(lengthsOf(use, until))
+  const { x, ticks, units } = axis
+  const names = ticks.map(
+    ({ at, name }, index) =>
+      html`<text class="main" x="${percent(at)}">${name}${index === 0 ? ` ${units}` : ''}</text>`,
   )
-  const running = pointsOf(known.filter(({ isActive }) => isActive))
+  const median = medianOf(use.lengths)?.length
+  const medianLine =
+    median !== undefined &&
+    html`${uprights('ahead', { x, y: value => value }, [{ at: median, low: 0, high: 100 }])}${markText(x(median), 0, `Median ${durationText(median / 1000)}`, edgeOf(x(median)))}`
   return picture({
     id: 'lengths',
     title: 'How long they lasted',
-    summary: plannedText(
-      { low, high },
-      ended.map(({ length }) => length),
-    ),
-    drawing: html`${axes}${boxes('usual', [{ x: [0, 100], y: [space.y(high) - 1.5, space.y(low) + 1.5] }])}${
-      median === undefined
-        ? nothing
-        : html`${levels('ahead', [{ x: [0, 100], y: space.y(median) }])}${markText(100, space.y(median), `Median ${durationText(median / 1000)}`, ' end')}`
-    }${dots('filled', space, completed ?? [])}${dots('hollow', space, others ?? [])}${dots('so-far', space, running)}${running.map(({ at, value }) => markText(x(at), space.y(value), 'so far', ' quiet end'))}`,
+    summary: plannedText(use),
+    drawing: html`${lengthMarks(use, axis, until, { high: 12, beyond: 0 })}${medianLine}<svg class="times" y="100%">${names}</svg>`,
     empty: '',
-    legend: [
-      ['filled', stateName('completed', viewer)],
-      ...(others?.length === 0 ? [] : ([['hollow', 'Not completed']] as const)),
-      ['usual', 'Planned'],
-    ],
+    legend: lengthsLegend([use], viewer),
     figures: figuresTable({
       title: 'Figures by lock',
       columns: [
@@ -348,14 +315,16 @@ function lengthsPicture(viewer: Viewer, template: LockTemplate, locks: readonly 
         { title: label('lockState'), cell: ({ state }) => stateName(state, viewer) },
       ],
       rows: known,
-      placeOf: ({ at }) => [x(at), x(at)],
+      placeOf: ({ length }) => [x(length), x(length)],
     }),
   })
 }
 
 /** `8 of 12 as long as planned, 3 shorter, 1 longer` */
-function plannedText(planned: Usual, lengths: readonly number[]): Part {
-  const countOf = (sign: number) => lengths.filter(one => Math.sign(beyondUsual(one, planned)) === sign).length
+function plannedText({ record, lengths }: TemplateUse): Part {
+  const [low, high] = plannedOf(record)
+  const countOf = (sign: number) =>
+    lengths.filter(({ length }) => Math.sign(beyondUsual(length, { low, high })) === sign).length
   const [shorter, longer] = [countOf(-1), countOf(1)]
   return lengths.length === 0
     ? undefined
