@@ -375,14 +375,14 @@ test('a running lock says how long it is locked since the last break, on which d
   const text = shownText(await it.viewer.get('/locks'))
   assert.match(
     text,
-    /Locked, day 4 1\sd since the last break Running 3\sd of 5\sd planned end \d+ \w+( \d+)?, [\d:]+ \(in 2\sd\)/,
+    /Locked, day 4 of 5 1\sd since the last break Running 3\sd of 5\sd planned end \d+ \w+( \d+)?, [\d:]+ \(in 2\sd\)/,
   )
   const lock = shownText(await it.viewer.get('/locks/54'))
   assert.match(
     lock,
     /So far 3\sd of 5\sd 2\sd locked 1\sd since the last break Breaks 1 1\sd in breaks, 1 over the maximum /,
   )
-  assert.match(lock, /Running Locked, day 4 /)
+  assert.match(lock, /Running Locked, day 4 of 5 /)
 })
 
 test('the percent of this week so far comes first, beside what is usual by now and last week, as the API has them', async () => {

@@ -86,7 +86,7 @@ test('the overview has the last session, this week, twelve weeks as links, and t
   await using ann = await open()
   const { text } = await ann.reader.get('/')
   // (80 + 81 + 100) / 3 = 87
-  assert.match(shownText({ text }), /Last session 87 % grade Even <pace> 60 repetitions 1 day ago/)
+  assert.match(shownText({ text }), /Last session 87 % grade Even <pace> 60 repetitions yesterday/)
   const weeks = dataOf((await ann.reader.get('/training')).text)
   const [, days = ''] = [...weeks.keys()].find(of => of.startsWith('sessions'))?.split(' ') ?? []
   for (const name of ['reps', 'medianGrade']) {
@@ -229,6 +229,11 @@ test('a session is compared with what is usual with its program, whoever looks a
   assert.match(await ann.page('/training/7'), /92 % Passed ◆\sas usual \(90 to 94\s%\)/)
   assert.match(await ann.page('/training/8'), /80 % Passed ▼\s10\spoints below usual \(90 to 94\s%\)/)
   assert.doesNotMatch(await ann.page('/training/9'), /usual/)
+  assert.match(
+    await ann.page('/training'),
+    /Passed 80 %\s▼ below usual .* Passed 92 % 10 1.* Passed 96 %\s▲ above usual /,
+  )
+  assert.match((await ann.reader.get('/programs/1')).text, /<path class="usual"/)
   const ben = await signInAs(ann.service, 'ben')
   assert.match(shownText(await ben.get('/training/6')), /96 % Passed ▲\s3\spoints above usual \(/)
 })

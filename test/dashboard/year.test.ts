@@ -236,6 +236,9 @@ test('the records of a year end with it', async () => {
   assert.equal(last.get('Longest locked stretch'), '6 d 31 Dec 2023')
   assert.equal(totalsOf((await ann.get('/year/2024')).text).get('Repetitions'), '960')
 
+  assert.match(shownText(await ann.get('/year/2023')), /March 2023: 500 repetitions , the most of a month /)
+  assert.match((await ann.get('/training?range=all')).text, /from=2024-01-01&amp;to=2024-12-31#sessions">2024</)
+
   const ben = await signInAs(service, 'ben')
   await giveAccess(
     service.store,

@@ -21,7 +21,7 @@ export interface Plane {
   readonly axes: Html
 }
 
-interface PlaneOptions {
+export interface PlaneOptions {
   readonly time: Range
   /** How long a bar is: a name stands below the middle of the first bar of its time. In milliseconds. */
   readonly part?: number
@@ -172,6 +172,15 @@ export function dots(
   return stretched(
     html`<path class="dots ${look}" d="${path}"/>${look === 'hollow' ? html`<path class="dots inner" d="${path}"/>` : nothing}`,
   )
+}
+
+/** Grades: filled dots of what was passed, and hollow ones. */
+export function resultDots(
+  space: Pick<Plane, 'x' | 'y'>,
+  points: readonly (Point & { readonly isPassed: boolean })[],
+): Html {
+  const [passed = [], others = []] = [true, false].map(wanted => points.filter(({ isPassed }) => isPassed === wanted))
+  return html`${dots('filled', space, passed)}${dots('hollow', space, others)}`
 }
 
 /** What a mark says, above or below it. */

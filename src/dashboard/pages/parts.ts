@@ -11,9 +11,9 @@ import {
   edgeOf,
   levels,
   markText,
-  patterns,
   type Plane,
   plane,
+  type PlaneOptions,
   type Range,
 } from '../charts/plane.ts'
 import { figuresTable, type LegendItem, picture } from '../charts/picture.ts'
@@ -138,7 +138,7 @@ export function usualOf(
   earlier: readonly Measured[] | undefined,
   shown: readonly Measured[],
 ): (Usual | undefined)[] {
-  if (earlier === undefined || earlier.length === 0) return []
+  if (earlier === undefined || time.earlier.length === 0) return []
   const measured = [...earlier, ...shown]
   const parts = [...time.earlier.slice(time.earlier.length - earlier.length), ...time.parts]
   const usual = usualRanges(
@@ -209,22 +209,15 @@ export function daysOf({ timeZone }: Viewer, { start, end }: TimePart): readonly
   return [clock.dayOf(start), clock.dayOf(end - 1)]
 }
 
-function placeOf({ x }: Pick<Plane, 'x'>, { begin, until }: TimePart): Range {
+type Place = Pick<TimePart, 'begin' | 'until'>
+
+function placeOf({ x }: Pick<Plane, 'x'>, { begin, until }: Place): Range {
   return [x(begin), x(until)]
 }
 
 export interface PartRow {
   readonly part: TimePart
   readonly index: number
-}
-
-/** A picture of the parts of a time: the columns of its table, its card, and itself as a small drawing. */
-export interface PartPicture {
-  readonly columns: readonly TableColumn<PartRow>[]
-  readonly card: (figures: Html) => Html
-  readonly summary: Part
-  readonly strip: Html
-  readonly note?: Html
 }
 
 /** Marks without axes. */
@@ -237,13 +230,14 @@ export function spanCell(text: Part, marks: Part): Html {
   return html`<div class="span"><span class="nowrap">${text}</span>${strip(html`${marks}`, 14)}</div>`
 }
 
-export function partPictures(
+/** The table of a picture of parts; `note` stands above it. */
+export function partFigures(
   viewer: Viewer,
-  { unit, parts, ...time }: TimeInParts,
-  daysAddress: string,
-  pictures: readonly PartPicture[],
+  { time: { unit, parts }, daysAddress }: { readonly time: TimeInParts; readonly daysAddress: string },
+  space: Plane,
+  columns: readonly TableColumn<PartRow>[],
+  note: Html = nothing,
 ): Html {
-  const space = planeOfTime(viewer, { ...time, unit, parts })
   const first: TableColumn<PartRow> = {
     title: capital(unit),
     cell({ part }) {
@@ -252,43 +246,30 @@ export function partPictures(
       return html`<a href="${address}">${timePartText(viewer, unit, part)}</a>`
     },
   }
-  const cards = pictures.map(({ columns, card, note = nothing }) => {
-    if (columns.length === 0) return card(nothing)
-    const figures = figuresTable<PartRow>({
-      title: `Figures by ${unit}`,
-      note,
-      columns: [first, ...columns],
-      rows: parts.map((part, index) => ({ part, index })),
-      placeOf: ({ part }) => placeOf(space, part),
-      daysAddress,
-    })
-    return card(figures)
+  return figuresTable<PartRow>({
+    title: `Figures by ${unit}`,
+    note,
+    columns: [first, ...columns],
+    rows: parts.map((part, index) => ({ part, index })),
+    placeOf: ({ part }) => placeOf(space, part),
+    daysAddress,
   })
-  return html`${patterns}${cards}`
 }
 
 /** A plane of the time of whole parts. */
 export function planeOfTime(
   { timeZone }: Viewer,
   { parts, from, to }: TimeInParts,
-  {
-    values = [0, 1],
-    isNice = false,
-    text = numberText,
-  }: {
-    readonly values?: Range
-    readonly isNice?: boolean
-    readonly text?: (value: number) => string
-  } = {},
+  shown: Pick<PlaneOptions, 'values' | 'isNice' | 'text'>,
 ): Plane {
   const edges = boundaries(parts)
   const [begin = 0, until = 0] = edges.slice(-3)
   const time: Range = [edges[0] ?? from, edges.at(-1) ?? to]
-  return plane({ time, part: until - begin, values, isNice, timeZone, text })
+  return plane({ ...shown, time, part: until - begin, timeZone })
 }
 
 /** The pale band behind marks: at the middle of each part, what is usual there. */
-export function usualBand(space: Plane, parts: readonly TimePart[], usual: readonly (Usual | undefined)[]): Html {
+export function usualBand(space: Plane, parts: readonly Place[], usual: readonly (Usual | undefined)[]): Html {
   const edges = usual.flatMap((range, index): (Edges | null)[] => {
     const part = parts[index]
     if (range === undefined || part === undefined) return [null]
@@ -301,8 +282,11 @@ export function usualBand(space: Plane, parts: readonly TimePart[], usual: reado
   return edges.length === 0 ? nothing : band('usual', edges)
 }
 
-export function usualLegend(unit: Unit, usual: readonly (Usual | undefined)[]): LegendItem[] {
-  return usual.length > 0 ? [['usual', `Usual in the ${MAX_USUAL_PARTS} ${unit}s before`]] : []
+export function usualLegend(unit: Unit | 'session', usual: readonly (Usual | undefined)[]): LegendItem[] {
+  if (usual.every(range => range === undefined)) return []
+  return [
+    ['usual', unit === 'session' ? 'Usual before each session' : `Usual in the ${MAX_USUAL_PARTS} ${unit}s before`],
+  ]
 }
 
 /** The values of some parts of a bar, which are stacked. */
@@ -312,7 +296,7 @@ interface Series {
   readonly values: readonly (number | null)[]
 }
 
-interface Bars extends Words, MeasuredTime {
+export interface Bars extends Words, MeasuredTime {
   readonly id: string
   readonly title: string
   readonly actions?: Html | undefined
@@ -321,49 +305,44 @@ interface Bars extends Words, MeasuredTime {
   readonly earlier?: readonly Measured[] | undefined
   readonly axisText?: (value: number) => string
   readonly goal?: { readonly value: number; readonly text: string } | undefined
+  /** The address of some days, with `{from}` and `{to}` for them. */
+  readonly daysAddress: string
 }
 
 /** A bar for each part of the time, behind it what was usual before it, and a tick at the goal of the last one. */
-export function barPicture(viewer: Viewer, bars: Bars): PartPicture {
-  const { id, title, actions, time, series, measured, goal } = bars
+export function barPicture(viewer: Viewer, bars: Bars): Html {
+  const { id, title, actions, empty, time, series, measured, goal, text, cellText = text } = bars
   const { unit, parts } = time
   const usual = usualOf(time, bars.earlier, measured)
-  const isEmpty = series.every(({ values }) => values.every(value => (value ?? 0) <= 0))
+  const filled = series.filter(({ values }) => values.some(value => (value ?? 0) > 0))
   const drawn = parts.filter((_, index) => series.some(({ values }) => (values[index] ?? 0) > 0))
   const space = planeOf(viewer, bars, usual)
   const legend: LegendItem[] = [
-    ...(series.length === 1 ? [] : series)
-      .filter(({ values }) => values.some(value => (value ?? 0) > 0))
-      .map(({ look, title }): LegendItem => [look, title]),
+    ...(series.length === 1 ? [] : filled).map(({ look, title }): LegendItem => [look, title]),
     ...partLegend(unit, drawn),
     ...usualLegend(unit, usual),
     ...(goal === undefined ? [] : ([['goal', goal.text]] as const)),
   ]
-  const summary = summaryOf(bars, bars, usual)
-  const { text, cellText = text } = bars
-  const first: Bars = { ...bars, series: series.slice(0, 1), isShare: false }
-  const column = ({ title, values }: Series): TableColumn<PartRow> => ({
-    title,
-    cell: ({ index }) => (values[index] == null ? NONE : cellText(values[index])),
+  const columns = series.map(({ title, values }): TableColumn<PartRow> => {
+    return { title, cell: ({ index }) => (values[index] == null ? NONE : cellText(values[index])) }
   })
-  return {
-    columns: [...series.map(column), ...usualColumn(bars, measured, usual)],
-    summary,
-    strip: isEmpty ? nothing : strip(html`${drawingOf(space, first, usual)}${barTexts(space, first, usual)}`),
-    card: figures =>
-      picture({
-        id,
-        title,
-        summary,
-        actions,
-        drawing: isEmpty
-          ? undefined
-          : html`${space.axes}${drawingOf(space, bars, usual)}${barTexts(space, bars, usual)}`,
-        empty: `${bars.empty}.`,
-        legend,
-        figures,
-      }),
-  }
+  return picture({
+    id,
+    title,
+    summary: summaryOf(bars, bars, usual),
+    actions,
+    drawing: filled.length === 0 ? undefined : html`${space.axes}${drawingOf(space, bars, usual)}`,
+    empty: `${empty}.`,
+    legend,
+    figures: partFigures(viewer, bars, space, [...columns, ...usualColumn(bars, measured, usual)]),
+  })
+}
+
+/** The first of its series as marks without axes. */
+export function barStrip(viewer: Viewer, bars: Bars): Html {
+  const first: Bars = { ...bars, series: bars.series.slice(0, 1), isShare: false }
+  const usual = usualOf(bars.time, bars.earlier, bars.measured)
+  return strip(drawingOf(planeOf(viewer, first, usual), first, usual))
 }
 
 function planeOf(viewer: Viewer, bars: Bars, usual: readonly (Usual | undefined)[]): Plane {
@@ -384,8 +363,14 @@ function shortText(value: number): string {
 const MIN_SHORT = 100_000
 const COMPACT = numberFormat({ notation: 'compact' })
 
-function drawingOf(space: Plane, { time: { parts }, series, goal }: Bars, usual: readonly (Usual | undefined)[]): Html {
+/** What is usual is seen also where bars cover it. */
+function drawingOf(space: Plane, shown: Bars, usual: readonly (Usual | undefined)[]): Html {
   const { y } = space
+  const {
+    time: { parts },
+    series,
+    goal,
+  } = shown
   const last = parts.at(-1)
   const bars = parts.flatMap((part, index) => {
     const [left, right] = placeOf(space, part)
@@ -401,9 +386,9 @@ function drawingOf(space: Plane, { time: { parts }, series, goal }: Bars, usual:
     })
   })
   const looks = [...Map.groupBy(bars, ({ look }) => look)]
-  return html`${usualBand(space, parts, usual)}${looks.map(([look, ofLook]) => boxes(look, ofLook))}${
+  return html`${looks.map(([look, ofLook]) => boxes(look, ofLook))}${usualBand(space, parts, usual)}${
     goal === undefined || last === undefined ? nothing : levels('goal', [{ x: placeOf(space, last), y: y(goal.value) }])
-  }`
+  }${barTexts(space, shown, usual)}`
 }
 
 const BAR_INSET = 0.12

@@ -154,25 +154,28 @@ export function unbroken(text: string): string {
 
 /** A `<time>` that shows how long ago it was, and in its title when. */
 export function timeAgo(viewer: Zoned, instant: number, now: number): Html {
-  return html`<time class="nowrap" datetime="${new Date(instant).toISOString()}" title="${dateTimeText(viewer, instant)}">${agoText(instant, now)}</time>`
+  return html`<time class="nowrap" datetime="${new Date(instant).toISOString()}" title="${dateTimeText(viewer, instant)}">${agoText(viewer, instant, now)}</time>`
 }
 
 export function lastUsed(viewer: Zoned, at: number | null, now: number): Html {
   return at === null ? html`<span class="muted">Never used</span>` : html`Used ${timeAgo(viewer, at, now)}`
 }
 
-/** `5 minutes ago`, `in 3 days`, `now`. */
-export function agoText(instant: number, now: number): string {
+/** `5 minutes ago`, `in 3 days`, `now`. Days are those of the calendar: `yesterday` is the date before today's. */
+export function agoText({ timeZone }: Zoned, instant: number, now: number): string {
   const seconds = Math.round((instant - now) / 1000)
   const size = Math.abs(seconds)
   if (size < 60) return seconds > 0 ? 'in under a minute' : 'just now'
   const [unit, length] = UNITS.find(([, length]) => size >= length) ?? ['minute', 60]
-  return unbroken(RELATIVE.format(Math.trunc(seconds / length), unit))
+  if (unit !== 'day') return unbroken(RELATIVE.format(Math.trunc(seconds / length), unit))
+  const { dayOf } = zoneClock(timeZone)
+  return unbroken(RELATIVE_DAY.format(dayOf(instant) - dayOf(now), unit))
 }
 
 /** `, as of 3 days ago` if the records are not known up to now. */
-export function ageText({ asOf }: Pick<Viewer, 'asOf'>, now: number, before = ', '): string {
-  return asOf === null || countedUntil(asOf, now) === now ? '' : `${before}as of ${agoText(asOf, now)}`
+export function ageText(viewer: Pick<Viewer, 'asOf' | 'timeZone'>, now: number, before = ', '): string {
+  const { asOf } = viewer
+  return asOf === null || countedUntil(asOf, now) === now ? '' : `${before}as of ${agoText(viewer, asOf, now)}`
 }
 
 /** `in 3 d 4 h`, `3 d 4 h ago`. */
@@ -260,6 +263,7 @@ export function countText(count: number, one: string, many = `${one}s`): string 
 const NUMBER = numberFormat({ maximumFractionDigits: 1 })
 const DECIMAL = numberFormat({ minimumFractionDigits: 1, maximumFractionDigits: 1 })
 const RELATIVE = new Intl.RelativeTimeFormat('en', { numeric: 'always' })
+const RELATIVE_DAY = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
 const METRES_PER_FOOT = 0.3048
 const UNITS = [
   ['year', 31_557_600],

@@ -190,7 +190,7 @@ function revoking({ viewer, now }: Visit, key: ListedKey): Html {
   return html`
     <p>Revoke <strong>${recordName(viewer, 'key', key)}</strong> (<code class="nowrap">lks_…${last4}</code>)? Programs that use it are refused at once. This cannot be undone.</p>
     ${facts([
-      ['Last used', at === null ? 'Never' : `${agoText(at, now)}, ${dateTimeText(viewer, at)}`],
+      ['Last used', at === null ? 'Never' : `${agoText(viewer, at, now)}, ${dateTimeText(viewer, at)}`],
       ['Created', dateTime(viewer, key.created_at)],
     ])}
   `

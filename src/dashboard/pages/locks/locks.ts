@@ -2,13 +2,14 @@ import { dotted } from '../../layout/components.ts'
 import { lockHistory } from '../../../stats/lock-history.ts'
 import { activeLock, type LockStats } from '../../../stats/lock-queries.ts'
 import { countedUntil } from '../../../stats/known-time.ts'
+import { patterns } from '../../charts/plane.ts'
 import { figure, html, type Html, nothing } from '../../html.ts'
 import { recordName } from '../../text/names.ts'
 import type { Viewer, Visit } from '../../page.ts'
 import { daysName, type PeriodQuery, periodText } from '../../text/period.ts'
 import { countText, dateTime, durationText, numberText, percentText } from '../../text/text.ts'
 import { type Area, areaPages, daysBefore, figureTiles } from '../area.ts'
-import { barPicture, beyondText, GRADES, isLongerThanWeek, type PartPicture, partPictures } from '../parts.ts'
+import { type Bars, barPicture, beyondText, GRADES, isLongerThanWeek } from '../parts.ts'
 import { lockAddresses, lockedPercent, type ShownLocks, shownLocks, lockFile, lockRows } from './list.ts'
 import { roundedRatio, sum } from '../../../contract/numbers.ts'
 import type { LockStatistics } from '../../../stats/lock-statistics.ts'
@@ -62,9 +63,7 @@ const locks: Area<PeriodQuery, ShownWithNow, LockStats> = {
   lead: (visit, { active }) => active && html`<span data-live="now">${nowLine(visit, active)}</span>`,
   tiles: (viewer, shown) => lockTiles(viewer, shown, shown.endings),
   pictures: ({ viewer }, shown) =>
-    isLongerThanWeek(shown.time)
-      ? partPictures(viewer, shown.time, '/locks?from={from}&to={to}', [shares(viewer, shown)])
-      : nothing,
+    isLongerThanWeek(shown.time) ? html`${patterns}${barPicture(viewer, shareBars(viewer, shown))}` : nothing,
   table: (visit, shown) => lockRows(visit, shown, shown.endings),
   file: lockFile,
 }
@@ -154,14 +153,15 @@ function longestOf({ longestLockedSeconds }: LockStatistics): number | null {
 }
 
 /** The percent of time locked by week, month or quarter. Not known is not 0. */
-export function shares(
+export function shareBars(
   viewer: Viewer,
   { buckets, time, earlier }: Pick<ShownLocks, 'buckets' | 'time' | 'earlier'>,
   id = 'shares',
-): PartPicture {
+): Bars {
   const measured = (share: LockStatistics) => ({ value: lockedPercent(share), isEmpty: share.lockedSeconds === 0 })
-  return barPicture(viewer, {
+  return {
     id,
+    daysAddress: '/locks?from={from}&to={to}',
     title: lockText(`Locked by ${time.unit}`, viewer),
     empty: lockText('No locked time in this period', viewer),
     time,
@@ -179,7 +179,7 @@ export function shares(
     ...GRADES,
     cellText: percentText,
     axisText: percentText,
-  })
+  }
 }
 
 /** `43 %` of a time of which something is known. */

@@ -49,7 +49,7 @@ async function showSession(visit: Visit) {
   const shown = viewer.discreet ? undefined : used?.record
   const lateness = latenessText(latenessOf(session, record, used?.record))
   const nowText = record.isActive
-    ? session.at <= until && lockState(viewer, session, until)
+    ? session.at <= until && lockState(viewer, session, owner, until)
     : `${stateName(record.lockState, viewer)}${lateness === undefined ? '' : `, ${lateness}`}`
   const { entries } = await lockHistory(store, pageAccess.sessions('lkbx', owner))
   const name = recordName(viewer, 'lock', record)

@@ -3,10 +3,9 @@ import type { LockSession } from '../../../contract/lock-sessions.ts'
 import { breaksOf, type LockInterval } from '../../../stats/intervals.ts'
 import { lockRecords, type LockStats } from '../../../stats/lock-queries.ts'
 import { lockTemplates } from '../../../stats/lock-template-queries.ts'
-import { MINUTE_MS } from '../../../contract/time.ts'
+import { DAY_MS, MINUTE_MS } from '../../../contract/time.ts'
 import type { Time } from '../parts.ts'
 import { countdownOf, isFreeze } from '../../../stats/status.ts'
-import { zoneClock } from '../../../stats/zone-clock.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
 import { dotted, stat } from '../../layout/components.ts'
 import type { Reader, Viewer } from '../../page.ts'
@@ -30,8 +29,8 @@ export interface Clock {
   readonly now: number
 }
 
-/** `Locked, day 5`: what a running lock does now. */
-export function lockState(viewer: Viewer, lock: LockStats, until: number): Part {
+/** `Locked, day 5 of 11`: what a running lock does now. */
+export function lockState(viewer: Viewer, lock: LockStats, owner: number, until: number): Part {
   if (lock.at > until) return html`Starts ${dateTime(viewer, lock.at)}`
   const current = lock.intervals.at(-1)
   const state =
@@ -42,9 +41,11 @@ export function lockState(viewer: Viewer, lock: LockStats, until: number): Part 
         : current.type === 'break'
           ? 'On a break'
           : 'Open'
-  const { dayOf } = zoneClock(viewer.timeZone)
-  // As pages draw them: the day on which it started is the first.
-  return `${state}, day ${numberText(dayOf(until) - dayOf(lock.at) + 1)}`
+  // As its length is counted: the first 24 hours are the first day.
+  const end = endAhead(viewer, lock, owner, until)
+  const days = end === undefined ? 0 : Math.ceil((end - lock.at) / DAY_MS)
+  const day = numberText(Math.floor((until - lock.at) / DAY_MS) + 1)
+  return `${state}, day ${day}${days < 2 ? '' : ` of ${numberText(days)}`}`
 }
 
 /** `13 h 2 min since the last break`: for how long. Without events, nobody knows. */
@@ -70,7 +71,7 @@ export function headline(
   const last = known.length - 1
   const verdict =
     last < 0 ? undefined : dotted(...known.map((text, index) => (index < last ? text : `${text} so far this week`)))
-  const state = current === undefined ? hasLocks && 'No lock' : lockState(viewer, current, until)
+  const state = current === undefined ? hasLocks && 'No lock' : lockState(viewer, current, viewer.subject.id, until)
   if (state === false) return verdict
   return html`${state}${verdict === undefined ? nothing : html` <span class="verdict">${verdict}</span>`} <span class="beside">${ageText(viewer, now, '')}</span>`
 }

@@ -20,7 +20,7 @@ import { readTraining, repsFigure, weekVerdict } from '../training/training.ts'
 import { newsOf } from './news.ts'
 import { lastSession, lockCard, STRIP_DAYS, thisWeek, weeksCard } from './tiles.ts'
 import { listReads } from '../../../accounts/read-log-queries.ts'
-import { formatDate, HOUR_MS, parseDate, type Unit } from '../../../contract/time.ts'
+import { DAY_MS, formatDate, HOUR_MS, parseDate, type Unit } from '../../../contract/time.ts'
 import { countedUntil } from '../../../stats/known-time.ts'
 import { readPrograms } from '../../text/names.ts'
 import { shownLocks } from '../locks/list.ts'
@@ -145,7 +145,7 @@ async function sinceLastLook(
     ...(locks === 0 ? [] : [countText(locks, 'lock')]),
   ]
   const text = news.length === 0 ? 'nothing new' : news.join(' and ')
-  return html`<span class="news"><strong>Since you last looked, ${agoText(since, now)}: ${text}</strong></span><br>`
+  return html`<span class="news"><strong>Since you last looked, ${agoText(viewer, since, now)}: ${text}</strong></span><br>`
 }
 
 /** Keys of the viewer read in between. */
@@ -184,9 +184,10 @@ async function readLive({ store, viewer, pageAccess, now }: Visit): Promise<Live
     trainingHistory(store, pageAccess.sessions('dtt')),
   ])
   const status = lockStatus(lock, { isOwner: subject.id === session.accountId, asOf, now })
-  const { elapsed: _elapsed, remaining: _remaining, ...locked } = status
+  const { elapsed, remaining: _remaining, ...locked } = status
+  const day = Math.floor((elapsed ?? 0) / DAY_MS)
   const { last, ...training } = await history.status(timeZone, now)
   const isFresh = countedUntil(asOf, now) === now
-  const state = JSON.stringify([subject.id, isFresh, locked, last?.id, training])
+  const state = JSON.stringify([subject.id, isFresh, locked, day, last?.id, training])
   return { shape: 'live', etag: `"${hash('sha256', state, 'base64url').slice(0, 22)}"` }
 }

@@ -15,9 +15,9 @@ import { daysName, daysText } from '../../text/period.ts'
 import { countText, durationText, NONE, numberText, partText, percentText, timeAgo, shortDay } from '../../text/text.ts'
 import { knownEnd, lockText, practiceMark, readLock } from '../locks/states.ts'
 import { endAhead, lockTime, plannedEndStat, progressBar, tickingTime } from '../locks/time.ts'
-import { lockedFigure, shares } from '../locks/locks.ts'
-import { rangeText, strip } from '../parts.ts'
-import { gradePicture, repetitionsPicture } from '../training/pictures.ts'
+import { lockedFigure, shareBars } from '../locks/locks.ts'
+import { barStrip, rangeText, strip } from '../parts.ts'
+import { gradeStrip, repetitionBars } from '../training/pictures.ts'
 import { gradeNote, lastGrades, tenWith } from '../training/session.ts'
 import { medianFigure, repsFigure, type ShownTraining, weekSoFar } from '../training/training.ts'
 import { countedUntil } from '../../../stats/known-time.ts'
@@ -156,16 +156,16 @@ export function weeksCard(
     const reps = html`${repsFigure(totals.reps, scope)} in total`
     const repsOfWeek = numberText(periods.at(-1)?.reps ?? 0)
     const median = grade === null ? nothing : medianFigure(grade.median, scope)
-    const { strip: bars } = repetitionsPicture(viewer, training, now, {})
-    const { strip: dots } = gradePicture(viewer, training)
+    const bars = barStrip(viewer, repetitionBars(viewer, training, now))
     strips.push(strip('/training#repetitions', 'Repetitions', reps, bars, repsOfWeek))
+    const dots = gradeStrip(viewer, training)
     strips.push(strip('/training#grades', 'Median grade', median, dots, week && percentText(week.median)))
   }
   if (locks !== undefined && locks.total.knownSeconds > 0) {
     const share = html`${lockedFigure(locks.total, daysName(locks.period))} of the time`
     const week = locks.buckets.at(-1)
     const last = week && percentText(lockedPercent(week) ?? 0)
-    strips.push(strip('/locks', lockText('Locked', viewer), share, shares(viewer, locks).strip, last))
+    strips.push(strip('/locks', lockText('Locked', viewer), share, barStrip(viewer, shareBars(viewer, locks)), last))
   }
   if (strips.length === 0) return nothing
   return card(

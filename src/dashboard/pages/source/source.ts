@@ -172,7 +172,7 @@ async function stateOf(
     ${notFoundText(connection)}
     <dl class="stats">
       ${last && stat('Last fetch', timeAgo(viewer, last.ended_at, now), last.failure === null ? countText(last.added, 'new record') : 'Not complete')}
-      ${next !== null && stat('Next fetch', agoText(next, now), dateTimeText(viewer, next))}
+      ${next !== null && stat('Next fetch', agoText(viewer, next, now), dateTimeText(viewer, next))}
       ${stat('Training sessions', numberText(training))}
       ${stat('Locks', numberText(locks))}
     </dl>

@@ -1,5 +1,8 @@
 import { segmentTypes } from '../../../contract/training-templates.ts'
-import type { Filters, TypeTotals, SessionStats } from '../../../stats/training.ts'
+import { type Filters, sessionsBetween, type TypeTotals, type SessionStats } from '../../../stats/training.ts'
+import { zoneClock } from '../../../stats/zone-clock.ts'
+import { beyondUsual, type Usual, usualOfProgram } from '../../../stats/usual.ts'
+import { parseDate } from '../../../contract/time.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import type { Visit, Reader, Viewer } from '../../page.ts'
 import { typeName, type Programs } from '../../text/names.ts'
@@ -7,11 +10,13 @@ import { type Days, daysName, type PeriodQuery } from '../../text/period.ts'
 import { type Addresses, addressOf, fewAtOnce } from '../area.ts'
 import { trainingFields } from '../../../archive/formats/tables.ts'
 import { trainingRecords } from '../../../stats/training-queries.ts'
-import { dots, gradeRange, levels, type Range } from '../../charts/plane.ts'
+import { legendOf } from '../../charts/picture.ts'
+import { boxes, dots, gradeRange, levels, type Range } from '../../charts/plane.ts'
 import { spanCell } from '../parts.ts'
 import {
   type Choices,
   type TableColumn,
+  dotted,
   fieldColumns,
   options,
   table,
@@ -19,7 +24,7 @@ import {
   paginate,
   tableFoot,
 } from '../../layout/components.ts'
-import { dateTime, distanceText, NONE, numberText, percentText } from '../../text/text.ts'
+import { dateTime, distanceText, NONE, numberText, percentText, yearOf } from '../../text/text.ts'
 
 /** The list of training sessions: what its address says, its filters, and its table. */
 
@@ -143,18 +148,53 @@ export async function sessionRows(
   query: TrainingQuery,
   sessions: readonly SessionStats[],
   programs: Programs,
+  known: readonly SessionStats[],
 ): Promise<Html> {
   const paged = paginate(sortedBy(query, sessions, programs), visit.query)
   const range = gradeRange(paged.rows.flatMap(({ grade }) => grade ?? []))
+  // Segments of one type alone are not compared with whole sessions.
+  const usual = new Map(paged.rows.map(one => [one.id, usualOfProgram(known, known.lastIndexOf(one), gradeOf)]))
   const rows = await Array.fromAsync(withRecords(visit, paged.rows))
-  return html`${table('Sessions', sessionColumns(visit, programs, { query, range }), rows, { id: 'session-table' })}${tableFoot(visit.path, visit.query, paged)}`
+  const isCompared = [...usual.values()].some(one => one !== undefined)
+  return html`
+    ${table('Sessions', sessionColumns(visit, programs, { query, range, usual }), rows, { id: 'session-table' })}
+    ${isCompared && legendOf([['usual', 'Usual with the program']])}
+    ${yearLinks(visit, query, sessions)}
+    ${tableFoot(visit.path, visit.query, paged)}
+  `
+}
+
+function gradeOf({ grade }: SessionStats): number | null {
+  return grade
+}
+
+/** To each year that has sessions, where there are several. */
+function yearLinks({ viewer, now }: Visit, query: TrainingQuery, sessions: readonly SessionStats[]): Html {
+  const { startOf } = zoneClock(viewer.timeZone)
+  const [first, last] = [sessions[0]?.at ?? now, now].map(at => Number(yearOf(viewer, at)))
+  const links: Html[] = []
+  for (let year = last ?? 0; year >= (first ?? 0); year -= 1) {
+    const [from = 0, to = 0] = [`${year}-01-01`, `${year}-12-31`].map(parseDate)
+    if (sessionsBetween(sessions, startOf(from), startOf(to + 1)).length === 0) continue
+    const address = addressOf(trainingAddresses, query, { days: [from, to] })
+    links.push(html`<a href="${address}#sessions">${year}</a>`)
+  }
+  return links.length < 2 ? nothing : html`<p class="muted">${dotted(...links)}</p>`
+}
+
+interface ShownRows {
+  readonly query: TrainingQuery
+  /** Of their grades. */
+  readonly range: Range
+  /** What was usual before each session, by its identifier. */
+  readonly usual: ReadonlyMap<number, Usual | undefined>
 }
 
 /** The headings sort the table, and its rows say what is notable, but in a file. */
 export function sessionColumns(
   visit: Pick<Reader, 'viewer' | 'now'>,
   programs: Programs,
-  page?: { readonly query: TrainingQuery; readonly range: Range },
+  page?: ShownRows,
 ): TableColumn<SessionRow>[] {
   const direction: TableColumn<never>['sorted'] = page?.query.descending === true ? 'descending' : 'ascending'
   const head = (sort: Sort, text: string, scale: Html = nothing) =>
@@ -185,12 +225,7 @@ export function sessionColumns(
         page && html`<span class="ends">${page.range.map(end => html`<span>${percentText(end)}</span>`)}</span>`,
       ),
       line: 'first',
-      cell: ({ grade, passed }) => {
-        const text = html`<span class="result ${passed ? 'passed' : 'not-passed'}"><span class="hidden">${passed ? 'Passed' : 'Not passed'} </span>${grade === null ? NONE : percentText(grade)}</span>`
-        return page === undefined
-          ? text
-          : spanCell(text, grade === null ? nothing : gradeDot(grade, passed, page.range))
-      },
+      cell: session => gradeCell(session, page),
     },
     {
       ...head('reps', 'Repetitions'),
@@ -209,11 +244,21 @@ export function sessionColumns(
   ]
 }
 
-/** Where a grade is, from the lowest to the highest of the page; one beyond 0 and 100 % is at the end. */
-function gradeDot(grade: number, isPassed: boolean, [low, high]: Range): Html {
+/** A grade, beside it how it stands to what is usual, and where it is from the lowest to the highest of the page; one beyond 0 and 100 % is at the end. */
+function gradeCell({ id, grade, passed }: SessionStats, page: ShownRows | undefined): Html {
+  const usual = page?.usual.get(id)
+  const beyond = grade === null || usual === undefined ? 0 : beyondUsual(grade, usual)
+  const [sign, name] = beyond > 0 ? ['▲', 'above'] : ['▼', 'below']
+  const verdict = beyond !== 0 && html` ${sign}<span class="hidden"> ${name} usual</span>`
+  const text = html`<span class="result ${passed ? 'passed' : 'not-passed'}"><span class="hidden">${passed ? 'Passed' : 'Not passed'} </span>${grade === null ? NONE : percentText(grade)}${verdict}</span>`
+  if (page === undefined) return text
+  if (grade === null) return spanCell(text, nothing)
+  const [low, high] = page.range
   const x = (value: number) => Math.max(0, Math.min(100, ((value - low) * 100) / (high - low)))
   const line = levels('grid', [{ x: [0, 100], y: 50 }])
-  return html`${line}${dots(isPassed ? 'filled' : 'hollow', { x, y: value => value }, [{ at: grade, value: 50 }])}`
+  const band = usual && boxes('usual', [{ x: [x(usual.low), x(usual.high)], y: [0, 100] }])
+  const dot = dots(passed ? 'filled' : 'hollow', { x, y: value => value }, [{ at: grade, value: 50 }])
+  return spanCell(text, html`${line}${band}${dot}`)
 }
 
 interface SessionRow extends SessionStats {

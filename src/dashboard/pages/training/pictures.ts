@@ -1,7 +1,7 @@
 import { DAY_MS, formatDate } from '../../../contract/time.ts'
 import { countedUntil } from '../../../stats/known-time.ts'
 import type { SessionStats, Totals, TrainingSummary } from '../../../stats/training.ts'
-import type { Usual } from '../../../stats/usual.ts'
+import { type Usual, usualOfProgram } from '../../../stats/usual.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
 import {
   breakBoxes,
@@ -13,19 +13,22 @@ import {
   percent,
   type Plane,
   type Point,
+  resultDots,
   stretched,
   uprights,
 } from '../../charts/plane.ts'
-import { figuresTable, picture } from '../../charts/picture.ts'
+import { figuresTable, type LegendItem, picture } from '../../charts/picture.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
+import type { TableColumn } from '../../layout/components.ts'
 import type { Viewer } from '../../page.ts'
 import { countText, dateTimeText, distanceIn, distanceText, NONE, numberText, percentText } from '../../text/text.ts'
 import {
-  barPicture,
+  type Bars,
   GRADES,
   isLongerThanWeek,
   type Measured,
-  type PartPicture,
+  partFigures,
+  type PartRow,
   planeOfTime,
   strip,
   summaryOf,
@@ -56,66 +59,58 @@ export interface ShownSessions {
 }
 
 /** Grades over time; `byType` stands above its table. */
-export function gradePicture(viewer: Viewer, shown: ShownSessions, byType: Html = nothing): PartPicture {
-  const { sessions, summary, time } = shown
+export function gradePicture(viewer: Viewer, shown: ShownSessions, byType: Html = nothing): Html {
+  const { summary, time, program } = shown
+  const sessions = shown.sessions.filter(({ at }) => at < time.to)
   const isDense = sessions.length > MAX_DRAWN_SESSIONS
-  const usual = usualOf(time, shown.earlier && medians(shown.earlier), medians(summary))
-  const marks = isDense ? [] : sessionPoints(shown)
   // The page of a program has nothing before, and its sessions are alike.
-  const isOfProgram = shown.program !== undefined && shown.earlier === undefined
-  const points = isOfProgram && !isDense ? marks : medianPoints(shown)
+  const isOfProgram = program !== undefined && shown.earlier === undefined && !isDense
+  const usual = isOfProgram
+    ? sessions.map((_, index) => usualOfProgram(sessions, index, ({ grade }) => grade))
+    : usualOf(time, shown.earlier && medians(shown.earlier), medians(summary))
+  const places = isOfProgram ? sessions.map(({ at }) => ({ begin: at, until: at })) : time.parts
+  const marks = isDense ? [] : sessionPoints(sessions)
+  const points = isOfProgram ? marks : medianPoints(shown)
   const line = points.filter(point => point !== null)
   const drawn = isDense ? line.flatMap(({ low, high }) => [low, high]) : marks.map(({ value }) => value)
   const space = planeOf(viewer, shown, [...drawn, ...ends(usual)])
   const [part] = time.parts
   const breakDays = isDense && part !== undefined ? (part.until - part.begin) / DAY_MS : 0
   // The time between sessions with a program is no break.
-  const breaks = shown.program === undefined ? breakBoxes(space, isDense ? line : marks, breakDays) : nothing
-  const hasBreak = breaks.toString() !== ''
-  const summaryText = gradeSummary(shown, usual)
-  const [passed, others] = [true, false].map(wanted => marks.filter(({ isPassed }) => isPassed === wanted))
-  return {
-    columns: isDense
-      ? [
-          {
-            title: 'Median grade',
-            cell({ index }) {
-              const spread = summary.spreads[index] ?? null
-              return spread === null ? NONE : `${percentText(spread.median)} (${spread.low}–${spread.high})`
-            },
-          },
-          ...usualColumn({ text: percentText, differenceText: numberText }, medians(summary), usual),
-        ]
-      : [],
-    note: byType,
-    summary: summaryText,
-    strip: gradeStrip(viewer, shown, usual),
-    card: figures =>
-      picture({
-        id: 'grades',
-        title: 'Grade',
-        // The page of a program has it above.
-        summary: isOfProgram ? undefined : summaryText,
-        drawing:
-          drawn.length === 0
-            ? undefined
-            : html`${space.axes}${usualBand(space, time.parts, usual)}${breaks}${
-                isDense ? uprights('spread', space, line) : nothing
-              }${stretched(...lineTo(space, points))}${dots('filled', space, passed ?? [])}${dots('hollow', space, others ?? [])}${gradeTexts(space, line, marks)}`,
-        empty: `${NO_GRADES}.`,
-        legend:
-          drawn.length === 0
-            ? []
-            : [
-                ...(points === marks ? [] : ([['line', `Median of a ${time.unit}`]] as const)),
-                ...(isDense ? ([['spread', '10th to 90th percentile']] as const) : []),
-                ...(others?.length === 0 ? [] : ([['hollow', 'Not passed']] as const)),
-                ...usualLegend(time.unit, usual),
-                ...(hasBreak ? ([['break', 'Break of two weeks or more']] as const) : []),
-              ],
-        figures: isDense ? figures : sessionFigures(viewer, shown, space, byType),
-      }),
+  const breaks = program === undefined ? breakBoxes(space, isDense ? line : marks, breakDays) : nothing
+  const legend: LegendItem[] = [
+    ...(isOfProgram ? [] : ([['line', `Median of a ${time.unit}`]] as const)),
+    ...(isDense ? ([['spread', '10th to 90th percentile']] as const) : []),
+    ...(marks.every(({ isPassed }) => isPassed) ? [] : ([['hollow', 'Not passed']] as const)),
+    ...usualLegend(isOfProgram ? 'session' : time.unit, usual),
+    ...(breaks.toString() === '' ? [] : ([['break', 'Break of two weeks or more']] as const)),
+  ]
+  return picture({
+    id: 'grades',
+    title: 'Grade',
+    // The page of a program has it above.
+    summary: isOfProgram ? undefined : gradeSummary(shown, usual),
+    drawing:
+      drawn.length === 0
+        ? undefined
+        : html`${space.axes}${usualBand(space, places, usual)}${breaks}${isDense ? uprights('spread', space, line) : nothing}${stretched(...lineTo(space, points))}${resultDots(space, marks)}${gradeTexts(space, line, marks)}`,
+    empty: `${NO_GRADES}.`,
+    legend: drawn.length === 0 ? [] : legend,
+    figures: isDense
+      ? partFigures(viewer, shown, space, gradeColumns(summary, usual), byType)
+      : sessionFigures(viewer, shown, sessions, space, byType),
+  })
+}
+
+function gradeColumns(summary: TrainingSummary, usual: readonly (Usual | undefined)[]): TableColumn<PartRow>[] {
+  const column: TableColumn<PartRow> = {
+    title: 'Median grade',
+    cell({ index }) {
+      const spread = summary.spreads[index] ?? null
+      return spread === null ? NONE : `${percentText(spread.median)} (${spread.low}–${spread.high})`
+    },
   }
+  return [column, ...usualColumn({ text: percentText, differenceText: numberText }, medians(summary), usual)]
 }
 
 /** The line, dashed to what is so far. */
@@ -152,8 +147,9 @@ function gradeSummary({ time, summary }: ShownSessions, usual: readonly (Usual |
   return `Median ${percentText(grade.median)} of ${countText(grade.sessions, 'grade')}.`
 }
 
-/** The median of each part, before what is usual. */
-function gradeStrip(viewer: Viewer, shown: ShownSessions, usual: readonly (Usual | undefined)[]): Html {
+/** The median of each part on what is usual, without axes. */
+export function gradeStrip(viewer: Viewer, shown: ShownSessions): Html {
+  const usual = usualOf(shown.time, shown.earlier && medians(shown.earlier), medians(shown.summary))
   const points = medianPoints(shown).filter(point => point !== null)
   const space = planeOf(viewer, shown, [...points.map(({ value }) => value), ...ends(usual)])
   const [running, whole] = [true, false].map(wanted => points.filter(({ isCurrent }) => isCurrent === wanted))
@@ -170,7 +166,8 @@ function ends(usual: readonly (Usual | undefined)[]): number[] {
 /** The table of sessions that have a mark each. */
 function sessionFigures(
   viewer: Viewer,
-  { sessions, time, daysAddress }: ShownSessions,
+  { daysAddress }: ShownSessions,
+  sessions: readonly SessionStats[],
   space: Plane,
   note: Html,
 ): Html {
@@ -182,7 +179,7 @@ function sessionFigures(
       { title: 'Grade', cell: ({ grade }) => (grade === null ? NONE : percentText(grade)) },
       { title: 'Result', cell: ({ passed }) => (passed ? 'Passed' : 'Not passed') },
     ],
-    rows: sessions.filter(({ at }) => at < time.to),
+    rows: sessions,
     placeOf: ({ at }) => [space.x(at), space.x(at)],
     dayOf: ({ at }) => formatDate(zoneClock(viewer.timeZone).dayOf(at)),
     daysAddress,
@@ -202,10 +199,9 @@ interface GradePoint extends Point {
   readonly isPassed: boolean
 }
 
-/** Sessions with a date in the future have none. */
-function sessionPoints({ sessions, time }: ShownSessions): GradePoint[] {
+function sessionPoints(sessions: readonly SessionStats[]): GradePoint[] {
   return sessions.flatMap(({ at, grade, passed }) =>
-    grade === null || at >= time.to
+    grade === null
       ? []
       : [{ at, until: at, value: grade, low: grade, high: grade, isCurrent: false, isPassed: passed }],
   )
@@ -228,36 +224,34 @@ const NO_GRADES = 'No grades in this period'
 
 /** Repetitions and distance by week, month, quarter or year. */
 
-export function repetitionsPicture(
+export function repetitionBars(
   viewer: Viewer,
   shown: ShownSessions,
   now: number,
-  { goal, actions }: { readonly goal?: number | undefined; readonly actions?: Html },
-): PartPicture {
-  const { time } = shown
-  return barPicture(viewer, {
-    time,
+  { goal, actions }: { readonly goal?: number | undefined; readonly actions?: Html } = {},
+): Bars {
+  const { time, summary } = shown
+  return {
     ...measuredOf(viewer, shown, now, ({ reps }) => reps),
     id: 'repetitions',
     title: `Repetitions per ${time.unit}`,
     empty: 'No repetitions in this period',
     actions,
-    series: [{ title: 'Repetitions', look: 'solid', values: shown.summary.periods.map(({ reps }) => reps) }],
+    series: [{ title: 'Repetitions', look: 'solid', values: summary.periods.map(({ reps }) => reps) }],
     goal:
       goal === undefined || time.unit !== 'week'
         ? undefined
         : { value: goal, text: `Weekly goal: ${numberText(goal)}` },
     text: numberText,
-  })
+  }
 }
 
-export function distancePicture(viewer: Viewer, shown: ShownSessions, now: number, actions: Html): PartPicture {
+export function distanceBars(viewer: Viewer, shown: ShownSessions, now: number, actions: Html): Bars {
   const { time, summary } = shown
   const [, measure] = distanceIn(viewer.units, 0)
   const isKnown = summary.periods.some(({ sessions, distance }) => sessions > 0 && distance !== null)
   const inUnits = ({ distance }: Totals) => (distance === null ? null : distanceIn(viewer.units, distance)[0])
-  return barPicture(viewer, {
-    time,
+  return {
     ...measuredOf(viewer, shown, now, totals => (isKnown ? inUnits(totals) : null)),
     id: 'distance',
     title: `Distance per ${time.unit} (${measure})`,
@@ -266,13 +260,13 @@ export function distancePicture(viewer: Viewer, shown: ShownSessions, now: numbe
     series: [{ title: `Distance (${measure})`, look: 'solid', values: summary.periods.map(inUnits) }],
     cellText: numberText,
     text: value => distanceText(viewer, value * (viewer.units === 'imperial' ? 304_800 : 1_000_000)),
-  })
+  }
 }
 
 /** What is measured of each part, and of those before. */
 function measuredOf(
   viewer: Viewer,
-  { time, summary, earlier }: ShownSessions,
+  { time, summary, earlier, daysAddress }: ShownSessions,
   now: number,
   valueOf: (totals: Totals) => number | null,
 ) {
@@ -283,6 +277,8 @@ function measuredOf(
       return { value: isKnown ? valueOf(totals) : null, isEmpty: totals.sessions === 0 }
     })
   return {
+    time,
+    daysAddress,
     measured: measuredIn(time.parts, summary.periods),
     earlier: earlier && measuredIn(time.earlier, earlier.periods),
   }

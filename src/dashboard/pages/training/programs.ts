@@ -1,4 +1,4 @@
-import { dots, gradeRange, levels, linePath, markText, type Range, stretched } from '../../charts/plane.ts'
+import { gradeRange, levels, linePath, markText, type Range, resultDots, stretched } from '../../charts/plane.ts'
 import { sum } from '../../../contract/numbers.ts'
 import { notFound } from '../../../contract/errors.ts'
 import { type TrainingTemplate, isCounted, type TemplateSegment } from '../../../contract/training-templates.ts'
@@ -31,7 +31,7 @@ import {
   percentText,
   timeAgo,
 } from '../../text/text.ts'
-import { boundaries, inParts, partPictures, strip, timeSince } from '../parts.ts'
+import { boundaries, inParts, strip, timeSince } from '../parts.ts'
 import { programRuns } from './program-runs.ts'
 import { gradePicture } from './pictures.ts'
 
@@ -134,13 +134,12 @@ function gradesOf(grades: ProgramUse['lastGrades'], [low, high]: Range): Html {
     x: (at: number) => 2 + (at * 84) / (grades.length - 1),
     y: (grade: number) => 90 - ((grade - low) * 80) / (high - low),
   }
-  const [passed, others] = [true, false].map(wanted => points.filter(({ isPassed }) => isPassed === wanted))
   const ends = levels(
     'grid',
     [low, high].map(grade => ({ x: [0, 89], y: space.y(grade) })),
   )
   const last = points.at(-1)?.value ?? 0
-  return html`${strip(html`${ends}${stretched(linePath('line', space, points))}${dots('filled', space, passed ?? [])}${dots('hollow', space, others ?? [])}${markText(91, space.y(last), numberText(last), ' at-end')}`, 48)}<span class="hidden">${grades.map(({ value }) => percentText(value)).join(', ')}</span>`
+  return html`${strip(html`${ends}${stretched(linePath('line', space, points))}${resultDots(space, points)}${markText(91, space.y(last), numberText(last), ' at-end')}`, 48)}<span class="hidden">${grades.map(({ value }) => percentText(value)).join(', ')}</span>`
 }
 
 async function showProgram(visit: Visit) {
@@ -190,7 +189,7 @@ async function showProgram(visit: Visit) {
               )
         }
         ${runs.card}
-        ${sessions.length === 0 ? nothing : partPictures(viewer, time, daysAddress, [gradePicture(viewer, shown)])}
+        ${sessions.length === 0 ? nothing : gradePicture(viewer, shown)}
         ${segmentsCard(viewer, program, html`<details class="more"><summary>Facts</summary>${programFacts(viewer, program)}</details>`)}
       `,
     }),

@@ -9,7 +9,17 @@ import { trainingSession } from '../../../stats/training-queries.ts'
 import type { SessionStats } from '../../../stats/training.ts'
 import { type Usual, usualOfProgram } from '../../../stats/usual.ts'
 import { legendMark } from '../../charts/picture.ts'
-import { boxes, dots, gradeRange, linePath, markText, stretched, uprights, valueScale } from '../../charts/plane.ts'
+import {
+  boxes,
+  dots,
+  gradeRange,
+  linePath,
+  markText,
+  resultDots,
+  stretched,
+  uprights,
+  valueScale,
+} from '../../charts/plane.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import { label } from '../../text/labels.ts'
 import { typeName, personName, personOf, recordName, programLink, readPrograms } from '../../text/names.ts'
@@ -154,23 +164,22 @@ export function lastGrades(
   usual: Usual | undefined,
 ): Html {
   const points = ten.flatMap(({ id, grade, passed }, index) =>
-    grade === null ? [] : [{ id, passed, at: 10 * index + 5, value: grade }],
+    grade === null ? [] : [{ id, isPassed: passed, at: 10 * index + 5, value: grade }],
   )
   const values = [...points.map(({ value }) => value), ...(usual === undefined ? [] : [usual.low, usual.high])]
   const space = { ...valueScale(gradeRange(values), percentText), x: (at: number) => at }
-  const dotsOf = (look: 'filled' | 'hollow' | 'current', isOne: (one: (typeof points)[number]) => boolean) =>
-    dots(look, space, points.filter(isOne))
+  const current = points.filter(({ id }) => id === session.id)
   return html`
       <div class="plot"><svg class="plane" height="96" aria-hidden="true">${space.axes}
         ${usual === undefined ? nothing : boxes('usual', [{ x: [0, 100], y: [space.y(usual.high), space.y(usual.low)] }])}
-        ${points.map(({ at, value }) => markText(at, space.y(value), numberText(value)))}${stretched(linePath('line', space, points))}${dotsOf('current', ({ id }) => id === session.id)}${dotsOf('filled', ({ passed }) => passed)}${dotsOf('hollow', ({ passed }) => !passed)}
+        ${points.map(({ at, value }) => markText(at, space.y(value), numberText(value)))}${stretched(linePath('line', space, points))}${dots('current', space, current)}${resultDots(space, points)}
       </svg><ol class="last-ten">${ten.map((one, index) => {
         const [day, month] = dayAndMonth(viewer, one.at)
         const before = ten[index - 1]
         const isNamed = before === undefined || dayAndMonth(viewer, before.at)[1] !== month
-        const current = one.id === session.id ? html` aria-current="true"` : nothing
+        const isCurrent = one.id === session.id ? html` aria-current="true"` : nothing
         const name = `${dateText(viewer, one.at)}, ${one.passed ? 'passed' : 'not passed'}`
-        return html`<li><a href="/training/${one.id}" title="${name}"${current}><span class="hidden">${one.grade ?? NONE} ${name}</span><span aria-hidden="true">${day}${isNamed && html`<br>${month}`}</span></a></li>`
+        return html`<li><a href="/training/${one.id}" title="${name}"${isCurrent}><span class="hidden">${one.grade ?? NONE} ${name}</span><span aria-hidden="true">${day}${isNamed && html`<br>${month}`}</span></a></li>`
       })}</ol></div>`
 }
 

@@ -7,6 +7,7 @@ import { type SessionStats, sessionsBetween, totalsOf } from '../../../stats/tra
 import { usualReps } from '../../../stats/usual.ts'
 import { countedUntil } from '../../../stats/known-time.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
+import { patterns } from '../../charts/plane.ts'
 import { figure, html, type Html, nothing } from '../../html.ts'
 import { dotted } from '../../layout/components.ts'
 import type { Reader, Viewer, Visit } from '../../page.ts'
@@ -25,7 +26,7 @@ import {
   isFiltered,
   type WithDocument,
 } from '../area.ts'
-import { beyondText, boundaries, daysOf, GRADES, inParts, isLongerThanWeek, partPictures, timeSince } from '../parts.ts'
+import { barPicture, beyondText, boundaries, daysOf, GRADES, inParts, isLongerThanWeek, timeSince } from '../parts.ts'
 import {
   filterFields,
   type Measure,
@@ -36,7 +37,7 @@ import {
   sessionRows,
   sortedBy,
 } from './list.ts'
-import { distancePicture, gradePicture, repetitionsPicture, type ShownSessions } from './pictures.ts'
+import { distanceBars, gradePicture, repetitionBars, type ShownSessions } from './pictures.ts'
 
 export type ShownTraining = NonNullable<Awaited<ReturnType<typeof readTraining>>>
 
@@ -67,7 +68,7 @@ const training: Area<TrainingQuery, ShownTraining, SessionStats> = {
       : html`<p class="muted">Grades, repetitions and distances are of segments of the type ${typeName(viewer, type)} only. Results are of whole sessions.</p>`,
   tiles: totalTiles,
   pictures,
-  table: (visit, { query, sessions, programs }) => sessionRows(visit, query, sessions, programs),
+  table: (visit, { query, sessions, programs, known }) => sessionRows(visit, query, sessions, programs, known),
   file: {
     header: ({ discreet }) => trainingWriter.header(discreet),
     sessions(visit, query, period) {
@@ -177,14 +178,10 @@ function pictures({ viewer, now }: Visit, shown: ShownTraining): Html {
   const actions = measureChoice(query)
   const amounts =
     query.measure === 'distance'
-      ? distancePicture(viewer, shown, now, actions)
-      : repetitionsPicture(viewer, shown, now, { goal, actions })
+      ? distanceBars(viewer, shown, now, actions)
+      : repetitionBars(viewer, shown, now, { goal, actions })
   const grades = gradePicture(viewer, shown, typeMedians(viewer, shown))
-  const cards = partPictures(viewer, shown.time, shown.daysAddress, [
-    grades,
-    ...(isLongerThanWeek(shown.time) ? [amounts] : []),
-  ])
-  return html`<div class="charts">${cards}</div>`
+  return html`<div class="charts">${patterns}${grades}${isLongerThanWeek(shown.time) ? barPicture(viewer, amounts) : nothing}</div>`
 }
 
 /** Links that switch between what sessions are measured by. */

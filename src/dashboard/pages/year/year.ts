@@ -1,3 +1,4 @@
+import { sum } from '../../../contract/numbers.ts'
 import { DAY_MS, formatDate } from '../../../contract/time.ts'
 import { notFound } from '../../../contract/errors.ts'
 import { knownYears, type Totals, type YearStatistics, yearStatistics, type KnownDay } from '../../../stats/year.ts'
@@ -9,6 +10,7 @@ import { daysName, timeOfDays } from '../../text/period.ts'
 import {
   countText,
   longDistanceText,
+  monthText,
   durationText,
   hoursText,
   NONE,
@@ -17,14 +19,15 @@ import {
   shortDay,
   dateText,
 } from '../../text/text.ts'
-import { shares } from '../locks/locks.ts'
+import { shareBars } from '../locks/locks.ts'
 import { lockedPercent } from '../locks/list.ts'
 import { lockText } from '../locks/states.ts'
 import { stepTo } from '../area.ts'
-import { comparedWith, GRADES, inParts, partPictures, type Words } from '../parts.ts'
+import { barPicture, type Bars, comparedWith, GRADES, inParts, type TimeInParts, type Words } from '../parts.ts'
 import { countedUntil } from '../../../stats/known-time.ts'
 import { beyondUsual } from '../../../stats/usual.ts'
 import type { Best } from '../../../stats/highest.ts'
+import { patterns } from '../../charts/plane.ts'
 import { daysCalendar, SHADES, shadesOf } from '../../charts/days.ts'
 
 /** A calendar year on one sheet. */
@@ -51,18 +54,61 @@ async function showYear(visit: Visit) {
   const step = (rel: 'prev' | 'next', to: number) =>
     stepTo(rel, years.includes(to) ? `/year/${to}` : undefined, String(to))
   const actions = html`<nav class="stepper" aria-label="Years">${step('prev', year - 1)}${step('next', year + 1)}</nav>`
-  return view({ title, actions, body: yearCards(visit, statistics) })
+  return view({ title, actions, lead: bestMonth(statistics), body: yearCards(visit, statistics) })
 }
 
-/** The percent of time locked by month. */
-function lockedMonths({ viewer, now }: Reader, { year, total, months: all, firstLock }: YearStatistics): Html {
-  if (total.locks.percent === null || firstLock === undefined) return nothing
+/** `October 2026: 9,870 repetitions, the most of a month so far`, if one month has more than each of the others. */
+function bestMonth({ isRunning, days }: YearStatistics): Html | undefined {
+  const [best, next] = [...repsByMonth(days)].toSorted(([, a], [, b]) => b - a)
+  if (best === undefined || next === undefined || next[1] === 0 || best[1] === next[1]) return undefined
+  const [month, reps] = best
+  const last = days.findLast(({ day }) => formatDate(day).startsWith(month))?.day ?? 0
+  const text = `${monthText({ timeZone: 'UTC' }, Date.parse(month))}: ${numberText(reps)} repetitions`
+  const extent = isRunning ? ' so far' : ''
+  return html`<a href="/training?from=${month}-01&to=${formatDate(last)}">${text}</a>, the most of a month${extent}`
+}
+
+/** By month, as `2026-10`. */
+function repsByMonth(days: readonly KnownDay[]): ReadonlyMap<string, number> {
+  const months = Map.groupBy(days, ({ day }) => formatDate(day).slice(0, 7))
+  return new Map([...months].map(([month, ofMonth]) => [month, sum(ofMonth.map(({ reps }) => reps))]))
+}
+
+/** The percent of time locked, and repetitions, by month; fewer than three months would fill no picture. */
+function monthPictures({ viewer, now }: Reader, statistics: YearStatistics): Html {
+  const { year, total, months, firstTraining, firstLock } = statistics
   const clock = zoneClock(viewer.timeZone)
-  const days = { first: Math.max(total.from, clock.dayOf(firstLock.at)), last: Math.min(total.to, clock.dayOf(now)) }
-  const time = inParts(timeOfDays(days, viewer.timeZone), now, viewer, 'month')
-  const months = all.slice(all.length - time.parts.length)
-  const picture = shares(viewer, { buckets: months, time, earlier: undefined }, `months-${year}`)
-  return partPictures(viewer, time, '/locks?from={from}&to={to}', [picture])
+  const monthsFrom = (record: { readonly at: number } | undefined) => {
+    if (record === undefined) return undefined
+    const days = { first: Math.max(total.from, clock.dayOf(record.at)), last: Math.min(total.to, clock.dayOf(now)) }
+    const time = inParts(timeOfDays(days, viewer.timeZone), now, viewer, 'month')
+    return time.parts.length < MIN_MONTHS ? undefined : time
+  }
+  const [locked, trained] = [monthsFrom(firstLock), monthsFrom(firstTraining)]
+  const buckets = locked === undefined ? [] : months.slice(-locked.parts.length)
+  const cards = [
+    trained && barPicture(viewer, repetitionsByMonth(viewer, statistics, trained)),
+    locked && barPicture(viewer, shareBars(viewer, { buckets, time: locked, earlier: undefined }, `months-${year}`)),
+  ].filter(one => one !== undefined)
+  return cards.length === 0 ? nothing : html`<div class="charts">${patterns}${cards}</div>`
+}
+
+const MIN_MONTHS = 3
+
+function repetitionsByMonth({ timeZone }: Viewer, { year, days }: YearStatistics, time: TimeInParts): Bars {
+  const months = repsByMonth(days)
+  const { dayOf } = zoneClock(timeZone)
+  const values = time.parts.map(({ begin }) => months.get(formatDate(dayOf(begin)).slice(0, 7)) ?? 0)
+  return {
+    id: `repetitions-${year}`,
+    title: 'Repetitions by month',
+    empty: 'No repetitions in this year',
+    time,
+    daysAddress: '/training?from={from}&to={to}',
+    series: [{ title: 'Repetitions', look: 'solid', values }],
+    measured: values.map(value => ({ value, isEmpty: value === 0 })),
+    text: numberText,
+  }
 }
 
 /** The years that have a page, the oldest first. */
@@ -90,18 +136,18 @@ export function yearCards(reader: Reader, statistics: YearStatistics): Html {
   const known = Math.min(firstTraining?.at ?? Infinity, firstLock?.at ?? Infinity)
   const first = known === Infinity ? 0 : zoneClock(viewer.timeZone).dayOf(known)
   return html`
-    ${largeFigures(viewer, statistics)}
+    ${largeFigures(viewer, statistics, first)}
     ${recordCard(reader, statistics)}
     ${daysCard(
       viewer,
       statistics.days.filter(({ day }) => day >= first),
     )}
-    ${sharedAreas(viewer).includes('lkbx') ? lockedMonths(reader, statistics) : nothing}
+    ${monthPictures(reader, statistics)}
   `
 }
 
 /** The large figures of the year, each beside the same days of the year before, if that was known from its start. */
-function largeFigures(viewer: Viewer, statistics: YearStatistics): Html {
+function largeFigures(viewer: Viewer, statistics: YearStatistics, first: number): Html {
   const { year, isRunning, total, before } = statistics
   const start = zoneClock(viewer.timeZone).startOf(before.from)
   const title = isRunning ? `${year - 1} to ${shortDay(before.to * DAY_MS)}` : String(year - 1)
@@ -115,7 +161,8 @@ function largeFigures(viewer: Viewer, statistics: YearStatistics): Html {
     const former = figure(`${of} ${scopeOf(before)}`, then, words.text(then))
     return [stat(name, current, html`${note(total, viewer)}<br>${compared} (${former})`, 'stat large')]
   })
-  return card(isRunning ? `${year} so far` : `In ${year}`, html`<dl class="stats">${shown}</dl>`)
+  const since = first > total.from ? ` from ${shortDay(first * DAY_MS)} on` : ''
+  return card(isRunning ? `${year} so far` : `In ${year}${since}`, html`<dl class="stats">${shown}</dl>`)
 }
 
 interface YearFigure extends Words {
