@@ -30,12 +30,25 @@ export function listFiles({ db }: Pick<Store, 'db'>, accountId: number, file?: n
   )
 }
 
-export async function countSessions({ reads }: Pick<Store, 'reads'>, accountId: number) {
-  const count = async (table: 'training_session' | 'lock_session') => {
-    const rows = reads.selectFrom(table).where('owner_id', '=', accountId)
-    return (await rows.select(({ fn }) => fn.countAll<number>().as('count')).executeTakeFirstOrThrow()).count
-  }
-  return { training: await count('training_session'), locks: await count('lock_session') }
+/** How many sessions an account has, and when the first and the last began; only those that a server or files brought, if that is named. */
+export async function countSessions(
+  { reads }: Pick<Store, 'reads'>,
+  owner: number,
+  from?: { readonly origin: string } | 'files',
+) {
+  const brought =
+    from === 'files'
+      ? sql`from imported_record where owner_id = ${owner}`
+      : sql`from pull_row where source_id in (select id from pull_source where account_id = ${owner} and origin = ${from?.origin ?? ''})`
+  const sessions = (table: string, kind: string) =>
+    sql`select ${sql.lit(kind)} as kind, at from ${sql.table(table)}
+      where owner_id = ${owner} ${from === undefined ? sql`` : sql`and id in (select id ${brought} and kind = ${sql.lit(kind)})`}`
+  const { rows } = await sql<{ training: number; locks: number; first: number | null; last: number | null }>`
+    select count(*) filter (where kind = 'training-session') as training,
+      count(*) filter (where kind = 'lock-session') as locks, min(at) as first, max(at) as last
+    from (${sessions('training_session', 'training-session')} union all ${sessions('lock_session', 'lock-session')})
+      as session`.execute(reads)
+  return rows[0] ?? { training: 0, locks: 0, first: null, last: null }
 }
 
 export const undoFile = act({

@@ -97,7 +97,7 @@ test('Source lists the files that brought records, with names for their owner al
   const ben = await signInAs(service, 'ben')
   const [file] = await listFiles(service.store, 1)
   assert.match((await ann.get('/source')).text, /evening\.csv/)
-  assert.doesNotMatch((await ben.get('/source')).text, /evening\.csv|Brought in from files/)
+  assert.doesNotMatch((await ben.get('/source')).text, /evening\.csv|What came in/)
   assert.equal((await ben.get(`/source/files/${file?.id}/undo`)).status, 404)
   assert.match(
     (await ann.get(`/source/files/${file?.id}/undo`)).text,

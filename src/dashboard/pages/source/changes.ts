@@ -9,12 +9,12 @@ import {
 } from '../../../pull/connections.ts'
 import { findGone, type GoneRecords, removeGone } from '../../../pull/gone.ts'
 import { fieldText, html, type Html, nothing } from '../../html.ts'
-import { table, card, countColumn } from '../../layout/components.ts'
+import { table, card } from '../../layout/components.ts'
 import { formPage, submit, actPages } from '../../layout/form-page.ts'
 import { commandInstead, doRecordAct, recordForm } from '../../layout/record-acts.ts'
 import { type DashboardPage, type PageResult, redirect, type Visit } from '../../page.ts'
 import { kindName } from '../../text/labels.ts'
-import { countText, numberText, dateTime, NONE } from '../../text/text.ts'
+import { countText, numberText, dateTime } from '../../text/text.ts'
 import { deleteRecords } from '../../../accounts/deleted-records.ts'
 import { listTyped, type TypedSession } from '../../../archive/made-here.ts'
 import { MAX_DELETED } from '../../../archive/preview.ts'
@@ -200,32 +200,6 @@ export const filePages = actPages({
   perform: doRecordAct,
   done: () => redirect('/source'),
 })
-
-/** Nothing if no file has brought anything. */
-export async function filesCard({ store, viewer }: Visit): Promise<Html> {
-  const files = await listFiles(store, viewer.session.accountId)
-  if (files.length === 0) return nothing
-  return card(
-    'Brought in from files',
-    table<ImportedFile>(
-      'Brought in from files',
-      [
-        { title: 'File', line: 'first', cell: ({ name }) => freeText(viewer, name) || NONE },
-        { title: 'When', line: 'second', cell: ({ at }) => dateTime(viewer, at) },
-        countColumn('New', ({ added }) => added),
-        countColumn('Changed', ({ replaced }) => replaced),
-        {
-          title: 'Undo',
-          numeric: true,
-          cell: ({ id, removable }) =>
-            removable === 0 ? nothing : html`<a class="button small" href="/source/files/${id}/undo">Undo</a>`,
-        },
-      ],
-      files,
-    ),
-    { id: 'files' },
-  )
-}
 
 async function showUndo(visit: Visit, problem?: string) {
   const { store, viewer, id } = visit

@@ -15,11 +15,11 @@ import {
 import { sum } from '../../../contract/numbers.ts'
 import { sourceLists } from '../../../pull/lists.ts'
 import { readKnownTime } from '../../../stats/known-time.ts'
-import { countSessions, listFiles } from '../../../accounts/imported-files.ts'
+import { countSessions, type ImportedFile, listFiles } from '../../../accounts/imported-files.ts'
 import { pullStatus, type SourceStatus } from '../../../pull/state.ts'
 import { isOtherSecret } from '../../../pull/stored-key.ts'
 import { html, type Html, nothing } from '../../html.ts'
-import { card, countColumn, dotted, options, stat, table } from '../../layout/components.ts'
+import { card, countColumn, options, table } from '../../layout/components.ts'
 import { formPage } from '../../layout/form-page.ts'
 import { type DashboardPage, redirect, view, type Visit } from '../../page.ts'
 import { kindName } from '../../text/labels.ts'
@@ -27,8 +27,8 @@ import { freeText } from '../../text/names.ts'
 import {
   agoText,
   countText,
+  dateText,
   dateTime,
-  dateTimeText,
   durationText,
   momentText,
   NONE,
@@ -36,7 +36,7 @@ import {
   timeAgo,
 } from '../../text/text.ts'
 import { connectPages, connectWay, intervalOf, intervals } from './connect.ts'
-import { changePages, filePages, filesCard, typedCard, typedPages } from './changes.ts'
+import { changePages, filePages, typedCard, typedPages } from './changes.ts'
 import { rejectedOf, rejectedPages } from './rejected.ts'
 import { hostOf, isBusy, connectionProblem } from './states.ts'
 import { fileWay } from './upload.ts'
@@ -83,44 +83,106 @@ function changing(path: string, work: (visit: Visit, accountId: number) => Promi
 async function showSource(visit: Visit) {
   const { store, viewer } = visit
   const { accountId } = viewer.session
-  const [sources, connection] = await Promise.all([pullStatus(store, accountId), readConnection(store, accountId)])
+  const [sources, connection, files] = await Promise.all([
+    pullStatus(store, accountId),
+    readConnection(store, accountId),
+    listFiles(store, accountId),
+  ])
+  const rounds = connection === undefined ? [] : await listRounds(store, accountId)
   const connected = sources.find(({ origin }) => origin === connection?.origin)
-  const others = sources.filter(source => source !== connected)
+  const rows = await sourceRows(visit, sources, files, connection)
+  const came = html`
+    ${await Promise.all(sources.map(async source => rejectedOf(visit, source, source === connected ? connection : undefined)))}
+    ${arrivals(visit, rounds, files)}
+  `
+  const isWaiting = connection !== undefined && isBusy(visit, connection)
   return view({
     title: 'Source',
-    isBusy: connection !== undefined && isBusy(visit, connection),
+    lead: 'Where your records come from, and how to bring in more.',
+    isBusy: isWaiting,
     body: html`
-      ${connection === undefined ? await importedCard(visit, others) : await connectionCards(visit, connection, connected)}
-      ${await Promise.all(others.map(async source => html`${card(hostOf(viewer, source.origin), html`<p class="summary">${summaryOf(visit, source)}</p>`)}${await rejectedOf(visit, source)}`))}
+      ${
+        rows.length === 0 && connection === undefined
+          ? nothing
+          : card(
+              'Your sources',
+              // The parts that a browser replaces while they are busy. The buttons are one of their own, because one that has the focus stays.
+              html`
+                <div class="stack" data-live="source"${isWaiting ? html` data-busy` : nothing}>
+                  ${rows.length === 0 ? nothing : sourceTable(visit, rows)}
+                  ${connection === undefined ? nothing : stateOf(visit, connection, connected)}
+                </div>
+                ${connection === undefined ? nothing : html`<div class="stack" data-live="source-actions">${actionsOf(visit, connection, connected)}</div>`}
+              `,
+              { id: 'connection' },
+            )
+      }
+      ${connection === undefined ? came : html`<div class="stack" data-live="source-rounds">${came}</div>`}
       <div class="tiles">
         ${connection === undefined ? await connectWay(visit) : nothing}
         ${await fileWay(visit)}
       </div>
       ${await typedCard(visit)}
-      ${await filesCard(visit)}
     `,
   })
 }
 
-/** Where records come from while nothing is connected; nothing before there are some. */
-async function importedCard(visit: Visit, others: readonly SourceStatus[]): Promise<Html> {
+type SourceRow = Awaited<ReturnType<typeof sourceRows>>[number]
+
+/** A row for each server, one for all files, and one for what the operator of the service imported, where there is no other. */
+async function sourceRows(
+  visit: Visit,
+  sources: readonly SourceStatus[],
+  [file, ...others]: readonly ImportedFile[],
+  connection: Connection | undefined,
+) {
   const { store, viewer, now } = visit
   const { accountId } = viewer.session
   const { asOf } = await readKnownTime(store, accountId, accountId, now)
-  if (asOf === null) return nothing
-  const [file] = await listFiles(store, accountId)
-  const how = others.length > 0 ? 'Copied' : 'Imported'
-  const { training, locks } = await countSessions(store, accountId)
-  const from =
-    file === undefined
-      ? [`${how} by the operator of this service`, html`as of ${dateTime(viewer, asOf)}`]
-      : ['Brought in from files', html`last ${timeAgo(viewer, file.at, now)}: ${countText(file.added, 'new record')}`]
-  return html`
-    <section class="card" id="connection">
-      <p class="big">${countText(training, 'training session')} and ${countText(locks, 'lock')}</p>
-      <p class="muted">${dotted(...from, 'no automatic updates')}</p>
-    </section>
-  `
+  const servers = sources.map(source => {
+    const { origin, completedAt } = source
+    const state = origin === connection?.origin ? html` <span class="state on">Connected</span>` : nothing
+    const at = completedAt === null ? null : Date.parse(completedAt)
+    return { from: { origin }, name: html`${hostOf(viewer, origin)}${state}`, at, outcome: summaryOf(visit, source) }
+  })
+  const ofFiles = file && {
+    from: 'files' as const,
+    name: countText(others.length + 1, 'file'),
+    at: file.at,
+    outcome: `${countText(file.added, 'new record')}.`,
+  }
+  const imported = {
+    from: undefined,
+    name: 'Imported by the operator of this service',
+    at: asOf,
+    outcome: 'No automatic updates.',
+  }
+  const known = [...servers, ...(ofFiles === undefined ? [] : [ofFiles])]
+  const rows = known.length > 0 || asOf === null ? known : [imported]
+  return Promise.all(rows.map(async row => ({ ...row, ...(await countSessions(store, accountId, row.from)) })))
+}
+
+function sourceTable({ viewer, now }: Visit, rows: readonly SourceRow[]): Html {
+  return table<SourceRow>(
+    'Your sources',
+    [
+      { title: 'Source', line: 'first', cell: ({ name }) => name },
+      {
+        title: 'Brought',
+        line: 'second',
+        cell: ({ training, locks }) => `${countText(training, 'training session')}, ${countText(locks, 'lock')}`,
+      },
+      {
+        title: 'Days',
+        line: 'second',
+        cell: ({ first, last }) =>
+          first === null || last === null ? NONE : `${dateText(viewer, first)} – ${dateText(viewer, last)}`,
+      },
+      { title: 'Last import', line: 'second', cell: ({ at }) => (at === null ? NONE : timeAgo(viewer, at, now)) },
+      { title: 'Outcome', line: 'second', cell: ({ outcome }) => outcome },
+    ],
+    rows,
+  )
 }
 
 function summaryOf({ viewer, now }: Visit, { rows, gone, setAside, completedAt }: SourceStatus): string {
@@ -135,47 +197,15 @@ function summaryOf({ viewer, now }: Visit, { rows, gone, setAside, completedAt }
 
 const NOTHING_YET = 'Nothing was copied yet.'
 
-/** The parts that a browser replaces while they are busy. The buttons are one of their own, because one that has the focus stays. */
-async function connectionCards(visit: Visit, connection: Connection, source: SourceStatus | undefined): Promise<Html> {
-  const busy = isBusy(visit, connection)
-  const rounds = await listRounds(visit.store, connection.account_id)
-  return html`
-    <section class="card" id="connection">
-      <div class="card-head"><h2>${connection.state === 'done' ? 'Copied from' : 'Connected to'} ${visit.viewer.discreet ? 'a server' : hostOf(visit.viewer, connection.origin)}</h2></div>
-      <div class="stack">
-        <div class="stack" data-live="source"${busy ? html` data-busy` : nothing}>${await stateOf(visit, connection, source, rounds[0])}</div>
-        <div class="stack" data-live="source-actions">${actionsOf(visit, connection, source)}</div>
-      </div>
-    </section>
-    <div class="stack" data-live="source-rounds">
-      ${source === undefined ? nothing : await rejectedOf(visit, source, connection)}
-      ${rounds.length === 0 ? nothing : card('Last rounds', roundTable(visit, rounds))}
-    </div>
-  `
-}
-
-async function stateOf(
-  visit: Visit,
-  connection: Connection,
-  source: SourceStatus | undefined,
-  last: Round | undefined,
-): Promise<Html> {
+/** What the connection does now, or what is wrong with it, and what comes next. */
+function stateOf(visit: Visit, connection: Connection, source: SourceStatus | undefined): Html {
   if (isBusy(visit, connection)) return roundOf(visit, connection, source)
-  const { store, viewer, now } = visit
-  const { training, locks } = await countSessions(store, viewer.session.accountId)
-  const next = isGoingOn(connection) ? connection.next_at : null
   const problem = problemNow(visit, connection, source)
-  const then = problem === undefined || connection.state === 'done' ? ` ${nextText(connection)}` : ''
+  const next = problem === undefined || connection.state === 'done' ? nextText(visit, connection) : ''
   return html`
     ${problem === undefined ? nothing : html`<p class="problem" role="alert">${problem.text}</p>`}
-    <p class="summary" role="status">${source === undefined ? NOTHING_YET : summaryOf(visit, source)}${then}</p>
+    <p role="status">${source === undefined ? `${NOTHING_YET} ` : nothing}${next}</p>
     ${notFoundText(connection)}
-    <dl class="stats">
-      ${last && stat('Last fetch', timeAgo(viewer, last.ended_at, now), last.failure === null ? countText(last.added, 'new record') : 'Not complete')}
-      ${next !== null && stat('Next fetch', agoText(viewer, next, now), dateTimeText(viewer, next))}
-      ${stat('Training sessions', numberText(training))}
-      ${stat('Locks', numberText(locks))}
-    </dl>
   `
 }
 
@@ -195,11 +225,13 @@ function isGoingOn({ state }: Connection): boolean {
 }
 
 /** What comes next, if nothing is wrong. */
-function nextText({ state, holder, next_at: next }: Connection): string {
+function nextText({ viewer, now }: Visit, { state, holder, next_at: next }: Connection): string {
   if (holder !== null) return 'Another process is copying into your account: a command of the operator.'
   if (state === 'done') return 'It was copied once, and the key is forgotten.'
   if (state === 'stopped') return 'Stopped: what was copied is kept.'
-  return state === 'due' || next === null ? 'The next round waits for its turn.' : ''
+  return state === 'due' || next === null
+    ? 'The next round waits for its turn.'
+    : `The next fetch is ${agoText(viewer, next, now)}.`
 }
 
 /** Also that this process cannot read the key, and that the disk is full: no round may have told that. */
@@ -309,22 +341,46 @@ function link(path: string, text: string, isPrimary = false): Html {
 
 type Round = Awaited<ReturnType<typeof listRounds>>[number]
 
-function roundTable({ viewer }: Visit, rounds: readonly Round[]): Html {
-  return table<Round>(
-    'Last rounds',
-    [
-      {
-        title: 'Ended',
-        line: 'first',
-        cell: ({ ended_at: at, failure }) =>
-          html`${dateTime(viewer, at)}${failure === null ? nothing : html` <span class="state warn">Not complete</span>`}`,
-      },
-      countColumn('New', ({ added }) => added),
-      countColumn('Changed', ({ replaced }) => replaced),
-      countColumn('Gone', ({ gone }) => gone),
-      countColumn('Rejected', ({ rejected }) => rejected),
-    ],
-    rounds,
+/** What came in from the connected server and from files, the newest first. */
+function arrivals({ viewer }: Visit, rounds: readonly Round[], files: readonly ImportedFile[]): Html {
+  const rows = [
+    ...rounds.map(round => ({ ...round, at: round.ended_at, name: 'Server', removable: 0, id: 0 })),
+    ...files.map(file => ({
+      ...file,
+      name: freeText(viewer, file.name) || 'File',
+      gone: 0,
+      rejected: 0,
+      failure: null,
+    })),
+  ].toSorted((a, b) => b.at - a.at)
+  if (rows.length === 0) return nothing
+  type Row = (typeof rows)[number]
+  return card(
+    'What came in',
+    table<Row>(
+      'What came in',
+      [
+        {
+          title: 'When',
+          line: 'first',
+          cell: ({ at, failure }) =>
+            html`${dateTime(viewer, at)}${failure === null ? nothing : html` <span class="state warn">Not complete</span>`}`,
+        },
+        { title: 'From', line: 'second', cell: ({ name }) => name },
+        countColumn('New', ({ added }) => added),
+        countColumn('Changed', ({ replaced }) => replaced),
+        countColumn('Gone', ({ gone }) => gone),
+        countColumn('Rejected', ({ rejected }) => rejected),
+        {
+          title: html`<span class="hidden">Undo</span>`,
+          numeric: true,
+          cell: ({ id, removable }) =>
+            removable === 0 ? nothing : html`<a class="button small" href="/source/files/${id}/undo">Undo</a>`,
+        },
+      ],
+      rows,
+    ),
+    { id: 'files' },
   )
 }
 
