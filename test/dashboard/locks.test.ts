@@ -392,7 +392,9 @@ test('the percent of this week so far comes first, beside what is usual by now a
     const alex = await visitorAs(service.url, 'alex')
     const locks = shownText(await alex.get('/locks')).replaceAll(/\s/g, ' ')
     const [, now = '', last = ''] =
-      /Locked by week (\d+) % of this week so far; last week (\d+) %/.exec(locks) ?? assert.fail()
+      /Locked by week (\d+) % of this week so far, (?:◆ as|[▲▼] \d+ points? (?:above|below)) usual \(\d+(?: to \d+)? % by now\); last week (\d+) %/.exec(
+        locks,
+      ) ?? assert.fail()
     const [how] =
       /◆ Locked time as|[▲▼] Locked \d+ points? (above|below)(?= usual so far this week)/.exec(locks) ?? assert.fail()
     const monday = bucketStart('week', 'monday', Math.floor(Date.now() / DAY_MS))

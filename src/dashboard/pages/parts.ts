@@ -446,12 +446,14 @@ interface MeasuredTime {
   readonly empty: string
   /** Whether it is a percent of the time, so that a part that is running can be compared. */
   readonly isShare?: boolean
+  /** What percent is usual up to now of the part that is running. */
+  readonly byNow?: Usual | undefined
 }
 
-/** `2,444 last week, ▼ 36 below usual`, or `96 % of this week so far, last week 43 %`, with one large number. */
+/** `2,444 last week, ▼ 36 below usual`, or `96 % of this week so far, ▲ 42 points above usual (25 to 54 % by now)`, with one large number. */
 export function summaryOf(
   words: Words,
-  { time, measured, empty, isShare = false }: MeasuredTime,
+  { time, measured, empty, isShare = false, byNow }: MeasuredTime,
   usual: readonly (Usual | undefined)[],
 ): Part {
   const { text } = words
@@ -464,7 +466,8 @@ export function summaryOf(
   const running = measured[current]?.value ?? null
   if (running !== null && (isShare || (last === undefined && running > 0))) {
     const before = last !== undefined && last.part === parts[current - 1] ? `; last ${unit} ${text(last.value)}` : ''
-    return html`<b>${text(running)}</b> ${isShare ? 'of ' : ''}this ${unit} so far${before}`
+    const stands = byNow && `, ${beyondText(running, byNow, words)} (${rangeText(byNow)}\u00a0% by now)`
+    return html`<b>${text(running)}</b> ${isShare ? 'of ' : ''}this ${unit} so far${stands}${before}`
   }
   if (last !== undefined) {
     const beside = last.usual === undefined ? '' : `, ${beyondText(last.value, last.usual, words)}`

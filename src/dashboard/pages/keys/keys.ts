@@ -17,7 +17,7 @@ import { html, type Html, nothing, fieldText } from '../../html.ts'
 import { scopeLabels, scopeTexts } from '../../text/labels.ts'
 import { recordName } from '../../text/names.ts'
 import { type DashboardPage, redirect, view, type Visit } from '../../page.ts'
-import { agoText, countText, dateText, dateTime, dateTimeText, lastUsed, momentText } from '../../text/text.ts'
+import { agoText, countText, dateText, dateTime, dateTimeText, lastUsed, momentText, timeAgo } from '../../text/text.ts'
 import { DAY_MS } from '../../../contract/time.ts'
 import { notFound } from '../../../contract/errors.ts'
 import { defaultScopes, scopes } from '../../../contract/endpoint.ts'
@@ -152,12 +152,10 @@ function keyTable({ viewer, now }: Visit, keys: readonly ListedKey[], entitled: 
         cell: ({ last_used_at: at }) => lastUsed(viewer, at, now),
       },
       {
-        title: 'Expiry',
+        title: 'Expires',
         line: 'second',
-        cell: ({ expires_at: at, replaced_at }) =>
-          at === null
-            ? html`<span class="muted">Never expires</span>`
-            : `${hasEnded(at, now) ? 'Expired' : 'Expires'} ${replaced_at === null ? dateText(viewer, at - 1) : dateTimeText(viewer, at)}`,
+        before: 'expires ',
+        cell: ({ expires_at: at }) => (at === null ? html`<span class="muted">never</span>` : timeAgo(viewer, at, now)),
       },
       {
         title: html`<span class="hidden">Action</span>`,

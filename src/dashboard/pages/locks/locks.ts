@@ -1,7 +1,8 @@
 import { dotted } from '../../layout/components.ts'
 import { lockHistory } from '../../../stats/lock-history.ts'
-import { activeLock, type LockStats } from '../../../stats/lock-queries.ts'
+import { activeLock, type LockStats, newestLock } from '../../../stats/lock-queries.ts'
 import { countedUntil } from '../../../stats/known-time.ts'
+import { endOfTomorrow, zoneClock } from '../../../stats/zone-clock.ts'
 import { patterns } from '../../charts/plane.ts'
 import { figure, html, type Html, nothing } from '../../html.ts'
 import { recordName } from '../../text/names.ts'
@@ -27,6 +28,7 @@ import { HIDDEN, lockText, practiceMark, readLock, stateName } from './states.ts
 
 type ShownWithNow = ShownLocks & {
   readonly active: Active
+  readonly newest: LockStats | undefined
   readonly endings: ReadonlyMap<number, Ending> | undefined
 }
 
@@ -45,13 +47,16 @@ const locks: Area<PeriodQuery, ShownWithNow, LockStats> = {
     const access = pageAccess.sessions('lkbx')
     const history = await lockHistory(store, access)
     if (history.entries.length === 0) return undefined
-    const [shown, active] = await Promise.all([
+    const until = countedUntil(viewer.asOf, now)
+    const clock = zoneClock(viewer.timeZone)
+    const [shown, active, newest] = await Promise.all([
       shownLocks(visit, history, query, period),
-      activeLock(store, access, countedUntil(viewer.asOf, now)),
+      activeLock(store, access, until),
+      newestLock(store, access, endOfTomorrow(clock, clock.dayOf(now)), until),
     ])
     const { counted, time } = shown
     const endings = counted.length > MAX_JUDGED ? undefined : await endingsOf(visit, counted, time)
-    return { ...shown, active, endings }
+    return { ...shown, active, newest, endings }
   },
   isEmpty: ({ sessions }) => sessions.length === 0,
   none: (_viewer, { period }) => [
@@ -59,7 +64,7 @@ const locks: Area<PeriodQuery, ShownWithNow, LockStats> = {
     `There is none${period === undefined ? '' : ` ${periodText(period)}`}.`,
   ],
   heading: (visit, shown) =>
-    html`<span data-live="state">${headline(visit, shown.active, true, shown.until, lockVerdict(visit.viewer, shown))}</span>`,
+    html`<span data-live="state">${headline(visit, shown.active, shown.newest, shown.until, lockVerdict(visit.viewer, shown))}</span>`,
   lead: (visit, { active }) => active && html`<span data-live="now">${nowLine(visit, active)}</span>`,
   tiles: (viewer, shown) => lockTiles(viewer, shown, shown.endings),
   pictures: ({ viewer }, shown) =>
@@ -155,7 +160,12 @@ function longestOf({ longestLockedSeconds }: LockStatistics): number | null {
 /** The percent of time locked by week, month or quarter. Not known is not 0. */
 export function shareBars(
   viewer: Viewer,
-  { buckets, time, earlier }: Pick<ShownLocks, 'buckets' | 'time' | 'earlier'>,
+  {
+    buckets,
+    time,
+    earlier,
+    usualByNow,
+  }: Pick<ShownLocks, 'buckets' | 'time' | 'earlier'> & Partial<Pick<ShownLocks, 'usualByNow'>>,
   id = 'shares',
 ): Bars {
   const measured = (share: LockStatistics) => ({ value: lockedPercent(share), isEmpty: share.lockedSeconds === 0 })
@@ -176,6 +186,7 @@ export function shareBars(
     measured: buckets.map(measured),
     earlier: earlier?.map(measured),
     isShare: true,
+    byNow: usualByNow,
     ...GRADES,
     cellText: percentText,
     axisText: percentText,

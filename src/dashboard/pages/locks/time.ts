@@ -6,11 +6,13 @@ import { lockTemplates } from '../../../stats/lock-template-queries.ts'
 import { DAY_MS, MINUTE_MS } from '../../../contract/time.ts'
 import type { Time } from '../parts.ts'
 import { countdownOf, isFreeze } from '../../../stats/status.ts'
+import { zoneClock } from '../../../stats/zone-clock.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
 import { dotted, stat } from '../../layout/components.ts'
 import type { Reader, Viewer } from '../../page.ts'
 import {
   ageText,
+  countText,
   dateTime,
   dateTimeText,
   durationText,
@@ -63,7 +65,7 @@ export function lockTime({ at, intervals }: LockStats, clock: Clock): Html | und
 export function headline(
   { viewer, now }: Pick<Reader, 'viewer' | 'now'>,
   current: LockStats | undefined,
-  hasLocks: boolean,
+  newest: LockStats | undefined,
   until: number,
   ...verdicts: readonly (string | undefined)[]
 ): Html | undefined {
@@ -71,9 +73,19 @@ export function headline(
   const last = known.length - 1
   const verdict =
     last < 0 ? undefined : dotted(...known.map((text, index) => (index < last ? text : `${text} so far this week`)))
-  const state = current === undefined ? hasLocks && 'No lock' : lockState(viewer, current, viewer.subject.id, until)
-  if (state === false) return verdict
+  const state =
+    current === undefined ? noLockText(viewer, newest, until) : lockState(viewer, current, viewer.subject.id, until)
+  if (state === undefined) return verdict
   return html`${state}${verdict === undefined ? nothing : html` <span class="verdict">${verdict}</span>`} <span class="beside">${ageText(viewer, now, '')}</span>`
+}
+
+/** `No lock for 15 days`, where it is known when the newest one ended. */
+function noLockText({ timeZone }: Viewer, newest: LockStats | undefined, until: number): string | undefined {
+  const ended = newest && knownEnd(newest)
+  if (ended == null) return newest && 'No lock'
+  const { dayOf } = zoneClock(timeZone)
+  const days = dayOf(until) - dayOf(ended)
+  return days > 0 ? `No lock for ${countText(days, 'day')}` : 'No lock'
 }
 
 /** `5 h 12 min in breaks, 1 over the maximum` or `5 h 12 min in breaks, none over 1 h`: how long breaks were, and how many were longer than the template allows. */

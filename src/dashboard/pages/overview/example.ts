@@ -1,4 +1,4 @@
-import { type Box, boxes, levels } from '../../charts/plane.ts'
+import { type Box, boxes, dots, levels, linePath, stretched } from '../../charts/plane.ts'
 import { html, type Html } from '../../html.ts'
 import { stat } from '../../layout/components.ts'
 import { strip } from '../parts.ts'
@@ -12,12 +12,29 @@ function bars(digits: string): Html {
   return html`${levels('grid', [{ x: [0, 100], y: 100 }])}${boxes('solid', all)}`
 }
 
+/** Dots on a line, of a digit each. */
+function line(digits: string): Html {
+  const points = [...digits].map((digit, index) => {
+    return { at: ((index + 0.5) * 100) / digits.length, value: 100 - Number(digit) * 11 }
+  })
+  const place = { x: (at: number) => at, y: (value: number) => value }
+  return html`${stretched(linePath('line', place, points))}${dots('filled', place, points)}`
+}
+
+const usual = boxes('usual', [{ x: [0, 100], y: [30, 55] }])
+
+const weeks = [
+  ['Repetitions', '24,310 in total', html`${usual}${bars('354657687689')}`],
+  ['Median grade', '90\u00a0%', html`${usual}${line('465657566757')}`],
+  ['Locked', '46\u00a0% of the time', html`${usual}${bars('046570465078')}`],
+] as const
+
 /** An overview of made-up records, for an account that has none. */
 export const EXAMPLE = html`
   <figure class="example">
     <figcaption><span class="state on">Example</span> <span>What this page shows once there are records</span></figcaption>
     <div class="stack" aria-hidden="true">
-      <p class="big">Locked, day 3<br><small>▲ 420 repetitions above usual so far this week</small></p>
+      <p class="big">Locked, day 3 of 7<br><small>▲ 420 repetitions above usual so far this week</small></p>
       <div class="tiles">
         <section class="card tile wide">
           <h2>Evening lock</h2>
@@ -33,12 +50,17 @@ export const EXAMPLE = html`
           <span class="ends small muted"><span>Monday</span><span>Sunday</span></span>
         </section>
         <section class="card tile">
-          <h2>Last 12 weeks</h2>
-          <p class="big">24,310 <small>repetitions</small></p>
-          <p class="muted">Grey: usual</p>
-          ${strip(html`${boxes('usual', [{ x: [0, 100], y: [30, 55] }])}${bars('354657687689')}`, 72)}
+          <h2>Last session</h2>
+          <p class="big">92\u00a0% <small>grade</small></p>
+          <p class="muted">◆ as usual (87 to 93\u00a0%)</p>
+          ${strip(html`${usual}${line('4656577686')}`, 72)}
+          <span class="small muted">Last 10 with this program</span>
         </section>
       </div>
+      <section class="card">
+        <h2>Last 12 weeks</h2>
+        <div class="multiples">${weeks.map(([name, value, marks]) => html`<figure><figcaption><span>${name}</span><span>${value}</span></figcaption>${strip(marks)}</figure>`)}</div>
+      </section>
     </div>
   </figure>
 `

@@ -45,7 +45,12 @@ async function showOverview(visit: Visit) {
       body: emptyState('Nothing here yet', 'There are no records here that you may read.'),
     })
   if (shown === undefined)
-    return view({ title: 'Overview', heading: html`Bring your records in`, body: html`${notice}${bothWays}${EXAMPLE}` })
+    return view({
+      title: 'Overview',
+      heading: html`Bring your records in`,
+      lead: 'Lockstep keeps your lock and training history and shows how it goes. Choose a way below; then this page looks like the example.',
+      body: html`${notice}${bothWays}${EXAMPLE}`,
+    })
   const { heading, news, cards, trained, locked } = shown
   const since = await sinceLastLook(visit, trained, locked)
   return view({
@@ -99,7 +104,7 @@ export async function readOverview(reader: Reader, goal: number | null) {
     ${await yearLine(reader, history, locked.year)}
   `
   return {
-    heading: headline(reader, current, last !== undefined, until, ...verdicts),
+    heading: headline(reader, current, last, until, ...verdicts),
     news,
     cards,
     trained: history.sessions,
