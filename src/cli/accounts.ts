@@ -6,7 +6,7 @@ import { setPassword } from '../accounts/passwords.ts'
 import { readConfig, settings } from '../config.ts'
 import { type Tier, tiers } from '../contract/people.ts'
 import { parseUntil } from './instants.ts'
-import { sayIfGuessed, serviceAddress } from './next-steps.ts'
+import { serviceAddress } from './next-steps.ts'
 import { type StoreOptions, withAccount, withStore } from './opening.ts'
 import { databaseOption, idParser, jsonOption, withOptions } from './options.ts'
 import { print, printRows, say } from './print.ts'
@@ -102,13 +102,12 @@ function addSignInCommands(account: Command) {
       `Prints a link with which the account chooses a password or a passkey, once and within 24 hours. It begins with ${settings.publicUrl.env}.`,
     )
     .action(async (flags: StoreOptions & { account: string }) => {
-      const config = readConfig(process.env, ['publicUrl', 'host', 'port'])
+      const address = serviceAddress(readConfig(process.env, ['publicUrl', 'host', 'port']))
       const secret = await withAccount(flags, (store, { id }) => createInvitation(store, { accountId: id }, Date.now()))
-      print(`${serviceAddress(config)}${INVITATION_PATH}${secret}`)
+      print(`${address}${INVITATION_PATH}${secret}`)
       say(
         'Whoever opens this link chooses how to sign in to the account: pass it on in private. Earlier links no longer work.',
       )
-      sayIfGuessed(config)
     })
 }
 

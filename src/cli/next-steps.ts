@@ -1,6 +1,6 @@
 import { listAccounts } from '../accounts/accounts.ts'
 import { hasSignInMethods } from '../accounts/sign-in-methods.ts'
-import { type Config, readConfig, settings } from '../config.ts'
+import { type Config, readConfig } from '../config.ts'
 import type { Store } from '../store/index.ts'
 import { ownCommand } from '../version.ts'
 import type { StoreOptions } from './opening.ts'
@@ -30,12 +30,4 @@ export function serviceAddress({ publicUrl, host, port }: Pick<Config, 'publicUr
   if (publicUrl !== '') return publicUrl
   const name = ['0.0.0.0', '::'].includes(host) ? '127.0.0.1' : host
   return `http://${name.includes(':') ? `[${name}]` : name}:${port}`
-}
-
-/** Says of a link that begins with `serviceAddress` that it may lead nowhere. */
-export function sayIfGuessed({ publicUrl }: Pick<Config, 'publicUrl'>) {
-  if (publicUrl === '')
-    say(
-      `The start of this link is a guess: if people reach the service at another address or port, set ${settings.publicUrl.env} to that.`,
-    )
 }

@@ -7,7 +7,6 @@ import { firstPullCommands } from '../accounts/first-steps.ts'
 import { hasAccounts } from '../accounts/accounts.ts'
 import { issuerProblem, type OidcSettings, readOidcSettings } from '../accounts/oidc.ts'
 import { type Config, injectedNames, pullDatabaseProblem, readConfig, settings } from '../config.ts'
-import { isLoopbackHost } from '../contract/address.ts'
 import { STATEMENT_TIMEOUT_MS } from '../contract/responses.ts'
 import { makeLog, writeToStderr } from '../http/log.ts'
 import { onConnectionChange } from '../pull/connections.ts'
@@ -17,7 +16,7 @@ import { schemaVersion } from '../store/migrations.ts'
 import { ownCommand } from '../version.ts'
 import { listenForMetrics, loadMetrics, maxStopMs, portOption, runService, SERVER_BUSY_TIMEOUT_MS } from './listen.ts'
 import { startScheduler } from './scheduled.ts'
-import { sayIfGuessed, serviceAddress } from './next-steps.ts'
+import { serviceAddress } from './next-steps.ts'
 import { databaseUrlOf, openStore, saySaved, type StoreOptions, withStore } from './opening.ts'
 import { databaseOption, sourceOf, withOptions } from './options.ts'
 import { print, say } from './print.ts'
@@ -147,7 +146,6 @@ async function welcome(store: Store, config: Config, flags: ServeFlags) {
     say(
       `\nThere are no accounts yet. Open this link within an hour to create the first one:\n  ${serviceAddress(config)}${INVITATION_PATH}${secret}`,
     )
-    if (!isLoopbackHost(config.host)) sayIfGuessed(config)
   }
   say(firstSteps(flags.database))
 }
