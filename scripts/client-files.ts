@@ -33,7 +33,7 @@ const client = join(root, 'src/client.ts')
 const tsc = join(root, 'node_modules/typescript/bin/tsc')
 const NOTICE = `// The typed client of Lockstep ${API_VERSION}. Generated: copy client.js and client.d.ts into one folder of your project.`
 const flags =
-  '--target es2022 --module nodenext --lib es2024,dom,dom.asynciterable --strict --exactOptionalPropertyTypes --declaration'.split(
+  '--target es2022 --module nodenext --lib es2024,dom,dom.asynciterable --strict --exactOptionalPropertyTypes --useDefineForClassFields false --declaration'.split(
     ' ',
   )
 

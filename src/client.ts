@@ -173,15 +173,14 @@ function urlOf(baseUrl: string, path: string, given: object): string {
 function wait(seconds: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted()
-    const stop = () => {
+    const end = () => {
       clearTimeout(timer)
-      reject(signal?.reason as Error)
+      signal?.removeEventListener('abort', end)
+      if (signal?.aborted === true) reject(signal.reason as Error)
+      else resolve()
     }
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', stop)
-      resolve()
-    }, seconds * 1000)
-    signal?.addEventListener('abort', stop, { once: true })
+    const timer = setTimeout(end, seconds * 1000)
+    signal?.addEventListener('abort', end)
   })
 }
 

@@ -7,7 +7,7 @@ import {
 } from '@modelcontextprotocol/server'
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
 import manifest from '../../package.json' with { type: 'json' }
-import type { Client, LockstepError } from '../client.ts'
+import { type Client, LockstepError } from '../client.ts'
 import { id } from '../contract/parameters.ts'
 import { isListEndpoint } from '../contract/endpoint.ts'
 import { guardTexts } from './texts.ts'
@@ -101,13 +101,9 @@ function toResult(content: object): CallToolResult {
 }
 
 function reasonOf(error: unknown): object {
-  if (isRefusal(error)) {
+  if (error instanceof LockstepError) {
     const { code, message, status, fieldErrors, retryAfter } = error
     return { code, message, status, ...(fieldErrors.length === 0 ? {} : { fieldErrors }), retryAfter }
   }
   return { code: 'server_away', message: 'The server does not answer. Is LOCKSTEP_URL right, and the server up?' }
-}
-
-function isRefusal(error: unknown): error is LockstepError {
-  return error instanceof Error && error.name === 'LockstepError'
 }

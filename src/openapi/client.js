@@ -1,15 +1,9 @@
 // The typed client of Lockstep 1.0. Generated: copy client.js and client.d.ts into one folder of your project.
 /** The service returned an error. Programs should check `code`; the message may change. */
 export class LockstepError extends Error {
-    name = 'LockstepError';
-    code;
-    status;
-    requestId;
-    fieldErrors;
-    /** Seconds to wait before the next try, where the service says so. */
-    retryAfter;
     constructor(status, body, retryAfter) {
         super(body.error);
+        this.name = 'LockstepError';
         this.code = body.code;
         this.status = status;
         this.requestId = body.requestId;
@@ -19,14 +13,9 @@ export class LockstepError extends Error {
 }
 /** The response is not from the service, but from a proxy in front of it or from another server. */
 export class NoResponseError extends Error {
-    name = 'NoResponseError';
-    status;
-    /** What the response is: a web page, JSON of something else, or anything else. */
-    content;
-    /** Seconds to wait before the next try, where the response says so. */
-    retryAfter;
     constructor(status, content, retryAfter) {
         super(`the response (status ${status}) is not one of this API: is the base URL right, and the service up?`);
+        this.name = 'NoResponseError';
         this.status = status;
         this.content = content;
         this.retryAfter = retryAfter;
@@ -106,15 +95,16 @@ function urlOf(baseUrl, path, given) {
 function wait(seconds, signal) {
     return new Promise((resolve, reject) => {
         signal?.throwIfAborted();
-        const stop = () => {
+        const end = () => {
             clearTimeout(timer);
-            reject(signal?.reason);
+            signal?.removeEventListener('abort', end);
+            if (signal?.aborted === true)
+                reject(signal.reason);
+            else
+                resolve();
         };
-        const timer = setTimeout(() => {
-            signal?.removeEventListener('abort', stop);
-            resolve();
-        }, seconds * 1000);
-        signal?.addEventListener('abort', stop, { once: true });
+        const timer = setTimeout(end, seconds * 1000);
+        signal?.addEventListener('abort', end);
     });
 }
 /** The header has seconds or a date. */
