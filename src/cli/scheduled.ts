@@ -2,7 +2,7 @@ import type { Config } from '../config.ts'
 import { newHolder } from '../jobs/jobs.ts'
 import { systemClock } from '../pull/source.ts'
 import { makeGuardedFetch } from '../pull/guarded-fetch.ts'
-import { nextRound, pullDue } from '../pull/scheduled.ts'
+import { isPullDue, pullDue } from '../pull/scheduled.ts'
 import { openSecret, passingSecret, setPassingSecret } from '../pull/stored-key.ts'
 import { messageOf, type Store } from '../store/index.ts'
 import { runAsChild, SilentChildError, startChild } from './child.ts'
@@ -68,9 +68,8 @@ export function startScheduler(store: Store, config: PullConfig, report: (proble
     if (isLooking || isClosed || child !== undefined) return
     isLooking = true
     try {
-      const next = await nextRound(store, () => openSecret(config).id)
-      if (next !== undefined && next <= 0) start()
-      else wait(next ?? LOOK_MS)
+      if (await isPullDue(store, () => openSecret(config).id)) start()
+      else wait(LOOK_MS)
     } catch (error) {
       // Once; whether the database is up is told elsewhere.
       if (isRefusal(error, 'refused') && error.message !== reported) report(error)
@@ -84,7 +83,7 @@ export function startScheduler(store: Store, config: PullConfig, report: (proble
   const wait = (ms: number) => {
     clearTimeout(timer)
     if (isClosed) return
-    timer = setTimeout(() => void look(), Math.min(Math.max(ms, MIN_PAUSE_MS), LOOK_MS)).unref()
+    timer = setTimeout(() => void look(), Math.max(ms, MIN_PAUSE_MS)).unref()
   }
 
   const start = () => {
@@ -123,8 +122,8 @@ export function startScheduler(store: Store, config: PullConfig, report: (proble
   }
 }
 
-/** How often the service looks, at most and at least. */
-const LOOK_MS = 20_000
+/** How often the service looks; at once where this process has changed a connection. */
+const LOOK_MS = 5000
 const MIN_PAUSE_MS = 500
 const MIN_LIFE_MS = 1000
 

@@ -1,5 +1,5 @@
 import { type Kysely, type Selectable, sql } from 'kysely'
-import { type Actor, recordEvent } from '../accounts/events.ts'
+import { type Actor, type EventType, recordEvent } from '../accounts/events.ts'
 import { noteDeleted } from '../accounts/removal.ts'
 import { retryRejected } from '../archive/retry-rejected.ts'
 import { type Config, settings } from '../config.ts'
@@ -112,7 +112,7 @@ export interface NewConnection {
   /** 0 for a single complete round, after which the key is forgotten. */
   readonly everyMinutes: number
   /** Whose key it is there, as `checkConnection` found. */
-  readonly username?: string | undefined
+  readonly username?: string | null | undefined
 }
 
 /** Who changes a connection, and when, for the log of events of the account. */
@@ -125,8 +125,8 @@ export interface ChangedBy {
 export async function connectSource(
   { store, config }: { readonly store: Store; readonly config: SealingConfig },
   accountId: number,
-  { origin, key, everyMinutes, username }: NewConnection,
-  by: ChangedBy,
+  { origin, key, everyMinutes, username = null }: NewConnection,
+  { type = 'source-connected', ...by }: ChangedBy & { readonly type?: EventType },
 ): Promise<void> {
   const values = {
     ...NEW,
@@ -134,7 +134,7 @@ export async function connectSource(
     origin,
     every_minutes: everyMinutes,
     key_until: everyMinutes === 0 ? inMs(store, KEY_LIFE_MS) : null,
-    username: username ?? null,
+    username,
   }
   const told = sql<number>`coalesce(
     (select mine from pull_source where account_id = ${accountId} and origin = ${origin}), 0)`
@@ -158,33 +158,24 @@ export async function connectSource(
       .values({ name: pullJob(accountId), ...first })
       .onConflict(conflict => conflict.column('name').doUpdateSet({ ...first, ...ended }))
       .execute()
-    await recordEvent(db, { accountId, type: 'source-connected', subject: origin, ...by })
+    await recordEvent(db, { accountId, type, subject: origin, ...by })
   })
   noteChange()
 }
 
-/** Stores another key for the source, and pulls with it now. Returns whether there is a connection. Throws as `connect`. */
+/** Stores another key for the source, and pulls with it now. Returns whether there is a connection. Throws as `connectSource`. */
 export async function changeKey(
-  { store, config }: { readonly store: Store; readonly config: SealingConfig },
+  context: { readonly store: Store; readonly config: SealingConfig },
   accountId: number,
   key: string,
   by: ChangedBy,
 ): Promise<boolean> {
-  const changed = await store.db.transaction().execute(async db => {
-    const connection = await db
-      .selectFrom('source_connection')
-      .select(['origin', 'every_minutes'])
-      .where('account_id', '=', accountId)
-      .executeTakeFirst()
-    if (connection === undefined) return false
-    const { origin, every_minutes: every } = connection
-    await recordEvent(db, { accountId, type: 'source-key-changed', subject: origin, ...by })
-    const values = { ...NEW, ...sealed(config, { accountId, origin }, key) }
-    await changeIn({ db }, accountId, { ...values, key_until: every === 0 ? inMs(store, KEY_LIFE_MS) : null })
-    return changeJob({ db }, accountId, { ...firstRound(store.engine), ...ended })
-  })
-  noteChange()
-  return changed
+  const connection = await readConnection(context.store, accountId)
+  if (connection === undefined) return false
+  const { origin, every_minutes: everyMinutes, username } = connection
+  const changed = { origin, key, everyMinutes, username }
+  await connectSource(context, accountId, changed, { ...by, type: 'source-key-changed' })
+  return true
 }
 
 /** Ends the round that is running, at its next page, and starts no other. */
@@ -292,14 +283,13 @@ export async function changeIn({ db }: Pick<Store, 'db'>, accountId: number, val
   return numUpdatedRows > 0n
 }
 
-type When = [states?: readonly Connection['state'][], needsKey?: boolean]
-
 /** Changes the job of a connection if it is in one of the states. Returns whether it was. */
 async function changeJob(
   { db }: Pick<Store, 'db'>,
   accountId: number,
   values: object,
-  ...[states = ['due', 'running', 'waiting', 'stopped', 'done'], needsKey = false]: When
+  states: readonly Connection['state'][] = ['due', 'running', 'waiting', 'stopped', 'done'],
+  needsKey = false,
 ): Promise<boolean> {
   const connection = db
     .selectFrom('source_connection')
@@ -335,28 +325,21 @@ export async function connectedStatus(store: Store, config: Parameters<typeof is
   ]
   return all.map(source => {
     const row = connected.find(one => isSame(one, source))
-    return { ...source, connection: row === undefined ? null : statusOf(row, config) }
+    const connection = row && {
+      state: row.state,
+      /** 0 for a single round. */
+      everyMinutes: row.every_minutes,
+      failure: row.failure,
+      nextAt: formatOptionalTimestamp(row.next_at),
+      failingSince: formatOptionalTimestamp(row.failing_since),
+      needsKey: isOtherSecret(row.secret_id, config),
+    }
+    return { ...source, connection: connection ?? null }
   })
 }
 
 type Pulled = Pick<SourceStatus, 'accountId' | 'origin'>
-type ConnectionFacts = Pick<
-  Connection,
-  'state' | 'every_minutes' | 'failure' | 'next_at' | 'failing_since' | 'secret_id'
->
-export type ConnectionStatus = ReturnType<typeof statusOf>
-
-function statusOf(row: ConnectionFacts, config: Parameters<typeof isOtherSecret>[1]) {
-  return {
-    state: row.state,
-    /** 0 for a single round. */
-    everyMinutes: row.every_minutes,
-    failure: row.failure,
-    nextAt: formatOptionalTimestamp(row.next_at),
-    failingSince: formatOptionalTimestamp(row.failing_since),
-    needsKey: isOtherSecret(row.secret_id, config),
-  }
-}
+export type ConnectionStatus = NonNullable<Awaited<ReturnType<typeof connectedStatus>>[number]['connection']>
 
 export async function countFailingConnections({ reads }: Store): Promise<number> {
   const { failing } = await reads

@@ -16,7 +16,7 @@ import {
   renewJob,
   holderText,
 } from '../jobs/jobs.ts'
-import { type Store, StoreFullError } from '../store/index.ts'
+import { type Engine, type Store, StoreFullError } from '../store/index.ts'
 import {
   Source,
   SourceError,
@@ -254,29 +254,37 @@ function failureOf(error: unknown): Failure | undefined {
   return isRefusal(error, 'full') ? 'full' : 'internal'
 }
 
-/** In how many milliseconds a connection is next due, of those whose key `secretId` opens. Undefined if there is none. */
-export async function nextRound(store: Store, secretId: () => string): Promise<number | undefined> {
-  const now = databaseNow(store.engine)
-  const rows = await connections(store.reads)
-    .select(['secret_id', ({ fn }) => fn.min<number | null>('key_until').as('until'), now.as('now')])
-    .select(
-      sql<number | null>`min(case when state in ('due', 'waiting', 'running') then
-        case when lease_until > coalesce(next_at, 0) then lease_until else next_at end end)`.as('due'),
-    )
-    .select(sql<number | null>`max(case when state = 'running' then lease_until end)`.as('held'))
+/** Whether a process should pull, with keys that the secret opens, or forget a key. One that pulls does both until nothing is due. */
+export async function isPullDue({ reads, engine }: Store, secretId: () => string): Promise<boolean> {
+  const kept = connections(reads).select('origin').where('sealed_key', 'is not', null).limit(1)
+  // The first use of the secret may make it.
+  if ((await kept.executeTakeFirst()) === undefined || (await isPulling(reads, engine))) return false
+  const old = await kept.where('key_until', '<=', databaseNow(engine)).executeTakeFirst()
+  return (old ?? (await dueConnections(reads, engine, secretId()).executeTakeFirst())) !== undefined
+}
+
+/** Whether a process pulls, other than `holder`. */
+async function isPulling(db: Kysely<Tables>, engine: Engine, holder = ''): Promise<boolean> {
+  const running = db.selectFrom('job').select('name').where('state', '=', 'running').where('holder', '<>', holder)
+  return (await running.where('lease_until', '>', databaseNow(engine)).limit(1).executeTakeFirst()) !== undefined
+}
+
+/** The connections that are due, of those whose key the secret opens, the first that became due first. */
+function dueConnections(db: Kysely<Tables>, engine: Engine, secretId: string) {
+  return connections(db)
+    .selectAll()
     .where('sealed_key', 'is not', null)
-    .groupBy('secret_id')
-    .execute()
-  const [first] = rows
-  if (first === undefined) return undefined
-  const id = secretId()
-  // While a process pulls, it takes what becomes due itself.
-  const held = Math.max(0, ...rows.map(row => row.held ?? 0))
-  const times = rows.flatMap(({ secret_id, due, until }) => [
-    ...(due === null || secret_id !== id ? [] : [Math.max(due, held > first.now ? held : 0)]),
-    ...(until === null ? [] : [until]),
-  ])
-  return times.length === 0 ? undefined : Math.min(...times) - first.now
+    .where('secret_id', '=', secretId)
+    .where(({ and, eb, or }) =>
+      or([
+        eb('state', '=', 'running'),
+        and([eb('state', 'in', ['due', 'waiting']), eb('next_at', '<=', databaseNow(engine))]),
+      ]),
+    )
+    .where(isFree(engine))
+    .orderBy(({ fn }) => fn.coalesce('lease_until', 'next_at'))
+    .orderBy('account_id')
+    .limit(1)
 }
 
 /** Forgets the keys that were stored for a limited time. Returns whether there were any. */
@@ -311,30 +319,10 @@ export async function takeDue(
   const { engine } = store
   return store.db.transaction().execute(async db => {
     if (engine === 'postgres') await sql`select pg_advisory_xact_lock(${sql.lit(TAKING_LOCK)})`.execute(db)
-    const now = databaseNow(engine)
-    const others = await db
-      .selectFrom('job')
-      .select('name')
-      .where('state', '=', 'running')
-      .where('holder', '<>', holder)
-      .where('lease_until', '>', now)
-      .limit(1)
-      .execute()
-    if (others.length > 0) return undefined
+    if (await isPulling(db, engine, holder)) return undefined
     for (;;) {
-      const due = await connections(db)
-        .selectAll()
-        .where('sealed_key', 'is not', null)
-        .where('secret_id', '=', secretId)
-        .where('account_id', 'not in', [0, ...running])
-        .where(({ and, eb, or }) =>
-          or([eb('state', '=', 'running'), and([eb('state', 'in', ['due', 'waiting']), eb('next_at', '<=', now)])]),
-        )
-        .where(isFree(engine))
-        .orderBy(({ fn }) => fn.coalesce('lease_until', 'next_at'))
-        .orderBy('account_id')
-        .limit(1)
-        .executeTakeFirst()
+      const ofOthers = dueConnections(db, engine, secretId).where('account_id', 'not in', [0, ...running])
+      const due = await ofOthers.executeTakeFirst()
       if (due === undefined) return undefined
       const deaths = due.state === 'running' ? due.attempts + 1 : 0
       if (deaths > MAX_DEATHS) {
@@ -356,7 +344,7 @@ export async function takeDue(
         .where(isFree(engine))
         .executeTakeFirst()
       if (isTaken.numUpdatedRows === 0n) continue
-      const started = db.updateTable('source_connection').set({ started_at: now })
+      const started = db.updateTable('source_connection').set({ started_at: databaseNow(engine) })
       await started.where('account_id', '=', due.account_id).execute()
       return { ...due, ...taken }
     }
