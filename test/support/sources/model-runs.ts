@@ -1,14 +1,31 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { SourceError, StoppedError } from '../../../src/pull/source.ts'
+import { SourceError, StoppedError, type Send } from '../../../src/pull/source.ts'
 import { open, type Store } from '../../../src/store/index.ts'
 import { endLeases } from '../jobs.ts'
 import { openStore, type TestStore } from '../archives.ts'
 import { eachSeed } from '../sweeps.ts'
-import { type Change, changes, checkGone, checkStore, goneRows, ModelSource, MORE_THAN_A_DAY, OTHER } from './model.ts'
-import { type Delay, makeNetwork, type Network } from './network.ts'
 import { makeClock, pull, type TestClock } from './pulls.ts'
-import type { Fault, SourceServerOptions } from './source-server.ts'
+import {
+  type Fault,
+  type SourceServerOptions,
+  makeResponder,
+  type Reply,
+  type SourceServer,
+  SourceWorld,
+} from './source-server.ts'
+import { ReadableStream } from 'node:stream/web'
+import { sql } from 'kysely'
+import { DAY_MS } from '../../../src/contract/time.ts'
+import {
+  account,
+  lockDevice,
+  lockSession,
+  lockTemplate,
+  trainingDevice,
+  trainingSession,
+  trainingTemplate,
+} from '../records.ts'
 
 /** A pull, and what happens at its requests. */
 interface Step {
@@ -27,6 +44,163 @@ interface Step {
 /** What a source is like, and how many requests a minute are sent to it. */
 interface Habit extends Partial<SourceServerOptions> {
   readonly rate?: number
+}
+
+const ME = 1
+const OTHER = 2
+
+const start = Date.parse('2026-03-01T12:00:00Z')
+
+type Change =
+  | {
+      readonly does: 'add'
+      readonly kind: Kind
+      readonly ageHours: number
+      readonly isMine: boolean
+      readonly isOpen: boolean
+    }
+  | { readonly does: 'edit' | 'remove'; readonly pick: number }
+
+type Kind = keyof typeof makers
+
+const makers = {
+  'lock-template': (id: number, owner: number, at: string, _isOpen: boolean, name: string) =>
+    lockTemplate(id, owner, { name, createdAt: at }),
+  'training-template': (id: number, owner: number, at: string, _isOpen: boolean, name: string) =>
+    trainingTemplate(id, owner, { name, createdDate: at, updatedAt: at }),
+  'lock-session': (id: number, owner: number, at: string, isOpen: boolean, name: string) =>
+    lockSession(id, owner, { name, startDate: at, isActive: isOpen, lockState: isOpen ? 'locked' : 'completed' }),
+  'training-session': (id: number, owner: number, at: string, isOpen: boolean, name: string) =>
+    trainingSession(id, owner, { name, created_at: at, passed: isOpen ? null : true, trainer_id: owner }),
+}
+
+type MakerArguments = [id: number, owner: number, at: string, isOpen: boolean, name: string]
+
+const kinds = Object.keys(makers) as Kind[]
+
+const changes: fc.Arbitrary<Change> = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      does: fc.constant('add' as const),
+      kind: fc.constantFrom(...kinds),
+      // Most are new, some have been away for long.
+      ageHours: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, fc.integer({ min: 1, max: 3000 })),
+      isMine: fc.boolean(),
+      isOpen: fc.boolean(),
+    }),
+  },
+  fc.record({ does: fc.constantFrom('edit' as const, 'remove' as const), pick: fc.nat() }),
+)
+
+/** A source with a history of changes. */
+class ModelSource {
+  readonly world = new SourceWorld().add(account(ME, 'ann'), account(OTHER, 'ben'))
+  readonly removed = new Set<string>()
+  /** What the records are made of, by kind and id. */
+  readonly #made = new Map<
+    string,
+    Parameters<(typeof makers)[Kind]> extends infer Args ? { kind: Kind; args: Args } : never
+  >()
+  #nextId = 1
+  #edits = 0
+  now = start
+
+  constructor(rows: number) {
+    this.world.add(trainingDevice(ME, ME), trainingDevice(OTHER, OTHER), lockDevice(1, ME))
+    for (let row = 0; row < rows; row += 1) {
+      for (const kind of kinds) {
+        this.apply({ does: 'add', kind, ageHours: 24 * (rows - row), isMine: row % 3 > 0, isOpen: false })
+      }
+    }
+  }
+
+  apply(change: Change) {
+    if (change.does === 'add') {
+      const id = this.#nextId++
+      const at = new Date(this.now - change.ageHours * 3_600_000).toISOString().replace('.000Z', 'Z')
+      const owner = change.isMine ? ME : OTHER
+      this.#put(change.kind, [id, owner, at, change.isOpen, `First name of ${id}`])
+      return
+    }
+    const all = [...this.#made.values()]
+    const picked = all[change.pick % Math.max(all.length, 1)]
+    if (picked === undefined) return
+    const { kind, args } = picked
+    const [id, owner, at] = args
+    if (change.does === 'remove') {
+      this.world.remove(kind, id)
+      this.#made.delete(`${kind} ${id}`)
+      this.removed.add(`${kind} ${id}`)
+    } else this.#put(kind, [id, owner, at, false, `Name ${(this.#edits += 1)} of ${id}`])
+  }
+
+  #put(kind: Kind, args: MakerArguments) {
+    this.world.add(makers[kind](...args))
+    this.#made.set(`${kind} ${args[0]}`, { kind, args })
+  }
+
+  /** The lines of an export that has all of the source's own records that can be stored. */
+  async expected(): Promise<Map<string, string>> {
+    const lines: object[] = []
+    for (const kind of ['lock-device', 'training-device', ...kinds]) {
+      for (const { data, ownerId } of this.world.of(kind).values()) {
+        if (ownerId === ME) lines.push(kind === 'training-session' ? { kind, data, ownerId } : { kind, data })
+      }
+    }
+    await using store = await openStore([account(ME, 'ann'), ...lines])
+    return byRecord(await store.export(ME))
+  }
+}
+
+/**
+ * Throws unless the store has everything that the source has, but for what it names itself as rejected, and otherwise only what was removed
+ * there. Returns that.
+ */
+async function checkStore(
+  archive: string,
+  source: ModelSource,
+  rejected: ReadonlySet<string> = new Set(),
+): Promise<string[]> {
+  const stored = byRecord(archive)
+  const expected = await source.expected()
+  const extra: string[] = []
+  for (const [name, line] of stored) {
+    if (rejected.has(name)) continue
+    if (expected.has(name)) assert.equal(line, expected.get(name))
+    else {
+      assert.ok(source.removed.has(name), `${name} is stored, but the source never had it`)
+      extra.push(name)
+    }
+  }
+  for (const name of expected.keys()) assert.ok(stored.has(name) || rejected.has(name), `${name} is missing`)
+  return extra
+}
+
+/** The rows that the store calls gone, as kind and id. */
+async function goneRows({ db }: Store): Promise<string[]> {
+  const { rows } = await sql<{ kind: string; id: number }>`
+    select kind, id from pull_row where gone_at is not null order by kind, id`.execute(db)
+  return rows.map(({ kind, id }) => `${kind} ${id}`)
+}
+
+/** Throws if a row is called gone that the source has. */
+async function checkGone(store: Store, source: ModelSource) {
+  for (const name of await goneRows(store)) assert.ok(source.removed.has(name), `${name} is called gone`)
+}
+
+const MORE_THAN_A_DAY = DAY_MS + 1
+
+function byRecord(archive: string): Map<string, string> {
+  return new Map(
+    archive
+      .split('\n')
+      .filter(line => line !== '' && !/^{"kind":"(account|end)"/.test(line))
+      .map(line => {
+        const { kind, data } = JSON.parse(line)
+        return [`${kind} ${data.id}`, line]
+      }),
+  )
 }
 
 const request = fc.integer({ min: 0, max: 40 })
@@ -218,3 +392,45 @@ async function rejectedRows({ db }: Store): Promise<ReadonlySet<string>> {
   const rows = await db.selectFrom('set_aside').select(['kind', 'record_id']).execute()
   return new Set(rows.map(({ kind, record_id }) => `${kind} ${record_id}`))
 }
+
+/** What happens on the way: the response comes after the client has given up, is slow, or is that to the same request before. */
+type Delay = 'late' | 'slow' | 'repeated'
+
+/** A source that is asked without a network, so that time passes only by the clock of the test. */
+interface Network extends Pick<SourceServer, 'requests' | 'fault' | 'before'> {
+  readonly send: Send
+  delay: ((index: number) => Delay | undefined) | undefined
+}
+
+function makeNetwork(options: SourceServerOptions, clock: TestClock): Network {
+  const { respond, state } = makeResponder({ now: clock.now, ...options })
+  const earlier = new Map<string, Reply>()
+  const network: Network = Object.assign(state, {
+    delay: undefined,
+    send: async (url, { headers }) => {
+      const delay = network.delay?.(state.requests.length)
+      const made = respond(
+        url.slice(new URL(url).origin.length),
+        new Headers(headers).get('Authorization') ?? undefined,
+      )
+      const reply = delay === 'repeated' ? (earlier.get(url) ?? made) : made
+      if (typeof made !== 'string' && made.status < 300) earlier.set(url, made)
+      clock.time += delay === 'late' ? TIMEOUT_MS : delay === 'slow' ? TIMEOUT_MS - 1 : 50
+      if (delay === 'late') throw new DOMException('no response', 'TimeoutError')
+      if (reply === 'cut')
+        throw new TypeError('fetch failed', { cause: Object.assign(new Error(), { code: 'ECONNRESET' }) })
+      if (reply === 'cut body') return new Response(ReadableStream.from(cutBody()) as unknown as BodyInit)
+      return new Response(reply.body, { status: reply.status, ...(reply.headers && { headers: reply.headers }) })
+    },
+  } satisfies Pick<Network, 'send' | 'delay'>)
+  return network
+}
+
+const TIMEOUT_MS = 30_000
+
+async function* cutBody(): AsyncGenerator<Uint8Array> {
+  yield Buffer.from('{"ok":true,"data":')
+  throw new TypeError('terminated', { cause: Object.assign(new Error(), { code: 'ECONNRESET' }) })
+}
+
+/** A source that changes, and what a store must have in the end. */
