@@ -47,12 +47,8 @@ export async function listAllAccess(store: Store) {
       'owner.username as owner',
       'partner.id as partnerId',
       'partner.username as partner',
-      'areas',
-      'records_from',
-      'expires_at',
-      'given_at',
-      'ended_at',
     ])
+    .select(['areas', 'records_from', 'expires_at', 'given_at', 'ended_at'])
     .orderBy('owner.id')
     .orderBy('partner.id')
     .execute()

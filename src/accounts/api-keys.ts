@@ -130,18 +130,8 @@ export type ListedKey = Omit<KeyRow, 'hash'>
 export async function listKeys(store: Store, accountId?: number): Promise<ListedKey[]> {
   const rows = await store.reads
     .selectFrom('token')
-    .select([
-      'id',
-      'account_id',
-      'name',
-      'last4',
-      'scopes',
-      'created_at',
-      'expires_at',
-      'last_used_at',
-      'revoked_at',
-      'replaced_at',
-    ])
+    .select(['id', 'account_id', 'name', 'last4', 'scopes'])
+    .select(['created_at', 'expires_at', 'last_used_at', 'revoked_at', 'replaced_at'])
     .$if(accountId !== undefined, keys => keys.where('account_id', '=', accountId ?? 0))
     .orderBy('id')
     .execute()

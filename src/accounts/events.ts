@@ -113,24 +113,12 @@ export async function pruneEvents({ db, engine }: Store, now: number): Promise<v
 
 /** The name of a browser and its system, as far as its user agent says. */
 export function browserName(agent: string): string {
-  const [, name] = BROWSERS.find(([mark]) => agent.includes(mark)) ?? []
-  const [, system] = SYSTEMS.find(([mark]) => agent.includes(mark)) ?? []
-  return `${name ?? 'Unknown browser'}${system === undefined ? '' : ` on ${system}`}`
+  const browser = BROWSERS.find(mark => agent.includes(`${mark}/`)) ?? 'Unknown browser'
+  const system = SYSTEMS.find(mark => agent.includes(mark))
+  return [browser, system].flatMap(mark => (mark === undefined ? [] : (NAMES[mark] ?? mark))).join(' on ')
 }
 
-const BROWSERS = [
-  ['Firefox/', 'Firefox'],
-  ['Edg/', 'Edge'],
-  ['Chrome/', 'Chrome'],
-  ['Safari/', 'Safari'],
-  ['curl/', 'curl'],
-] as const
-
-const SYSTEMS = [
-  ['iPhone', 'iPhone'],
-  ['iPad', 'iPad'],
-  ['Android', 'Android'],
-  ['Windows', 'Windows'],
-  ['Mac OS', 'macOS'],
-  ['Linux', 'Linux'],
-] as const
+const BROWSERS = ['Firefox', 'Edg', 'Chrome', 'Safari', 'curl']
+const SYSTEMS = ['iPhone', 'iPad', 'Android', 'Windows', 'Mac OS', 'Linux']
+/** Of those that are called otherwise in a user agent. */
+const NAMES: Readonly<Record<string, string>> = { Edg: 'Edge', 'Mac OS': 'macOS' }

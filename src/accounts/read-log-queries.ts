@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { isArea } from '../contract/areas.ts'
 import { readTypes, readWays } from '../contract/reads.ts'
 import type { Store } from '../store/index.ts'
+import { inParts } from '../store/parts.ts'
 import type { Params } from '../store/query.ts'
 import type { ReadRow } from '../store/tables.ts'
 import { readChecked, recordQuery } from './access.ts'
@@ -37,14 +38,10 @@ export async function* allReads(
   ownerId: number,
   range: Omit<ReadsRange, 'limit' | 'offset' | 'beforeId'> = {},
 ): AsyncGenerator<ReadEntry> {
-  let before: { readonly beforeAt?: number | undefined; readonly beforeId?: number } = { beforeAt: range.beforeAt }
-  for (;;) {
-    const entries = await listReads(store, ownerId, { ...range, ...before, limit: MAX_BATCH_ROWS })
-    yield* entries
-    const last = entries.at(-1)
-    if (last === undefined || entries.length < MAX_BATCH_ROWS) return
-    before = { beforeAt: last.hour, beforeId: last.id }
-  }
+  const read = (before: Pick<ReadsRange, 'beforeAt' | 'beforeId'>) =>
+    listReads(store, ownerId, { ...range, ...before, limit: MAX_BATCH_ROWS })
+  const positionOf = ({ hour, id }: ReadEntry) => ({ beforeAt: hour, beforeId: id })
+  for await (const entries of inParts(MAX_BATCH_ROWS, {}, read, positionOf)) yield* entries
 }
 
 const MAX_BATCH_ROWS = 500

@@ -59,20 +59,18 @@ export async function noteDeleted(db: Kysely<Tables>, at: number | null = null):
  */
 export async function eraseDeleted(store: Store, before = Date.now()): Promise<void> {
   if (store.erase === undefined || !(await isErasingDue(store, before))) return
-  const hold = await holdJob(store, { name: ERASING, by: 'a process', running: 'erasing' }).catch((error: unknown) => {
-    if (!isRefusal(error, 'busy')) throw error
-    return undefined
-  })
+  await using hold = await holdJob(store, { name: ERASING, by: 'a process', running: 'erasing' }).catch(
+    (error: unknown) => {
+      if (!isRefusal(error, 'busy')) throw error
+      return undefined
+    },
+  )
   if (hold === undefined) return
-  try {
-    const due = await readJob(store.db, ERASING)
-    if (due?.state !== 'due') return
-    await store.erase()
-    const erased = store.db.deleteFrom('job').where('name', '=', ERASING)
-    await erased.where('report', '=', due.report).execute()
-  } finally {
-    await hold.release()
-  }
+  const due = await readJob(store.db, ERASING)
+  if (due?.state !== 'due') return
+  await store.erase()
+  const erased = store.db.deleteFrom('job').where('name', '=', ERASING)
+  await erased.where('report', '=', due.report).execute()
 }
 
 export async function isErasingDue({ db }: Pick<Store, 'db'>, before = Infinity): Promise<boolean> {

@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely'
 import { type Engine, open, type OpenOptions, sqliteFile, type Store, StoreError } from '../store/index.ts'
 import { applySteps, currentVersion, schemaVersion } from '../store/migrations.ts'
+import { inParts } from '../store/parts.ts'
 import { saveBefore } from '../store/save-before.ts'
 import type { RecordName, Tables } from '../store/tables.ts'
 import { InvalidError } from './faults.ts'
@@ -69,23 +70,15 @@ export function migrateWithin(
 async function rewriteRecords(db: Kysely<Tables>, table: RecordName): Promise<void> {
   const kind = kinds.find(one => one.table === table)
   if (kind === undefined) throw new Error(`no kind has the table ${table}`)
-  let last = { owner_id: 0, id: 0 }
-  for (;;) {
-    const rows = await db
-      .selectFrom(table)
-      .selectAll()
-      .where(({ eb, refTuple, tuple }) => eb(refTuple('owner_id', 'id'), '>', tuple(last.owner_id, last.id)))
-      .orderBy('owner_id')
-      .orderBy('id')
-      .limit(MAX_BATCH_ROWS)
-      .execute()
+  const all = db.selectFrom(table).selectAll().orderBy('owner_id').orderBy('id').limit(MAX_BATCH_ROWS)
+  const read = (last: { readonly owner_id: number; readonly id: number }) =>
+    all.where(({ eb, refTuple, tuple }) => eb(refTuple('owner_id', 'id'), '>', tuple(last.owner_id, last.id))).execute()
+  for await (const rows of inParts(MAX_BATCH_ROWS, { owner_id: 0, id: 0 }, read, row => row)) {
     for (const row of rows) {
       const changed = changesOf(kind, { ...row })
-      last = { owner_id: row.owner_id, id: row.id }
       if (Object.keys(changed).length === 0) continue
       await db.updateTable(table).set(changed).where('owner_id', '=', row.owner_id).where('id', '=', row.id).execute()
     }
-    if (rows.length < MAX_BATCH_ROWS) return
   }
 }
 

@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Store } from '../store/index.ts'
+import { inParts } from '../store/parts.ts'
 import type { Cell } from './kind.ts'
 import { isObject } from './values.ts'
 import { type BatchOptions, type IncomingRecord, NOT_RETRIED, storeBatch } from './batch-importer.ts'
@@ -28,39 +29,23 @@ export async function retryRejected(store: Store, whose?: RejectedOf) {
 }
 
 /** Rejected rows, a few at a time: one can take a megabyte. */
-export async function* rejectedInParts({ db }: Store, which: RawBuilder<boolean>, whose?: RejectedOf) {
-  let after = 0
-  for (;;) {
-    const rows = await db
-      .selectFrom('set_aside')
-      .select([
-        'id',
-        'source',
-        'kind',
-        'record_id as recordId',
-        'reason',
-        'raw',
-        'encoding',
-        'first_seen_at as firstSeenAt',
-      ])
-      .where(which)
-      .where('id', '>', after)
-      .$if(whose !== undefined, found =>
-        found.where('account_id', '=', whose?.accountId ?? 0).where('source', '=', whose?.origin ?? ''),
-      )
-      .orderBy('id')
-      .limit(MAX_BATCH_ROWS)
-      .execute()
-    const last = rows.at(-1)
-    if (last === undefined) return
-    yield rows
-    after = last.id
-  }
+export function rejectedInParts({ db }: Store, which: RawBuilder<boolean>, whose?: RejectedOf) {
+  const rows = db
+    .selectFrom('set_aside')
+    .select(['id', 'source', 'kind', 'record_id as recordId', 'reason', 'raw', 'encoding'])
+    .select('first_seen_at as firstSeenAt')
+    .where(which)
+    .$if(whose !== undefined, found =>
+      found.where('account_id', '=', whose?.accountId ?? 0).where('source', '=', whose?.origin ?? ''),
+    )
+    .orderBy('id')
+  const read = (after: number) => rows.where('id', '>', after).limit(MAX_BATCH_ROWS).execute()
+  return inParts(MAX_BATCH_ROWS, 0, read, ({ id }) => id)
 }
 
 const MAX_BATCH_ROWS = 20
 
-type RejectedRow = ReturnType<typeof rejectedInParts> extends AsyncGenerator<(infer Row)[]> ? Row : never
+type RejectedRow = ReturnType<typeof rejectedInParts> extends AsyncGenerator<readonly (infer Row)[]> ? Row : never
 
 export type RejectedReasons = Awaited<ReturnType<typeof rejectedByReason>>
 

@@ -43,10 +43,10 @@ export async function fillBackup(store: Store, path: string, watching: Watching)
   // The engine would create the file with permissions for others.
   createDatabaseFile(path)
   try {
-    const copy = await open(`sqlite:${path}`, { busyTimeoutMs: 0, exclusive: true })
     let madeAt = 0
     let placeholder: string
-    try {
+    {
+      await using copy = await open(`sqlite:${path}`, { busyTimeoutMs: 0, exclusive: true })
       const tables = await readTables()
       const copied = await store.snapshot(from =>
         copy.db.connection().execute(to =>
@@ -71,8 +71,6 @@ export async function fillBackup(store: Store, path: string, watching: Watching)
         rows: copied.rows,
         exportSha256: await digestOfExport(copy),
       })
-    } finally {
-      await copy.close()
     }
     await writeFileDigest(path, placeholder)
     return madeAt

@@ -1,11 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto'
 import {
-  closeSync,
   createReadStream,
   existsSync,
   lstatSync,
   mkdirSync,
-  openSync,
   readdirSync,
   readFileSync,
   readlinkSync,
@@ -20,7 +18,7 @@ import { open as openFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import { settings } from '../config.ts'
-import { lockFile, makeFolders, sqliteFile, syncFile, syncFolder } from '../store/index.ts'
+import { lockFile, makeFolders, sqliteFile, syncFile, syncFolder, withFile } from '../store/index.ts'
 
 /** Files that are written completely or not at all, and their digests. */
 
@@ -67,30 +65,21 @@ export async function sha256Without(path: string, text: string): Promise<{ diges
  * valid until the next is read: with a buffer for each, 70 MB would wait for garbage collection.
  */
 async function* readReusing(path: string, overlap: number, signal?: AbortSignal): AsyncGenerator<Buffer> {
-  const file = await openFile(path)
-  try {
-    const buffer = Buffer.alloc(overlap + CHUNK_BYTES)
-    for (let carried = 0; ;) {
-      signal?.throwIfAborted()
-      const { bytesRead } = await file.read(buffer, carried, CHUNK_BYTES)
-      if (bytesRead === 0) return
-      const end = carried + bytesRead
-      yield buffer.subarray(0, end)
-      carried = Math.min(overlap, end)
-      buffer.copyWithin(0, end - carried, end)
-    }
-  } finally {
-    await file.close()
+  await using file = await openFile(path)
+  const buffer = Buffer.alloc(overlap + CHUNK_BYTES)
+  for (let carried = 0; ;) {
+    signal?.throwIfAborted()
+    const { bytesRead } = await file.read(buffer, carried, CHUNK_BYTES)
+    if (bytesRead === 0) return
+    const end = carried + bytesRead
+    yield buffer.subarray(0, end)
+    carried = Math.min(overlap, end)
+    buffer.copyWithin(0, end - carried, end)
   }
 }
 
 export function overwrite(path: string, position: number, text: string) {
-  const file = openSync(path, 'r+')
-  try {
-    writeSync(file, text, position)
-  } finally {
-    closeSync(file)
-  }
+  withFile(path, 'r+', file => writeSync(file, text, position))
 }
 
 /** Renames a finished file; the new name survives a power failure. */
@@ -101,13 +90,10 @@ export function publish(unfinished: string, path: string) {
 }
 
 export function startOf(path: string, length: number): string {
-  const file = openSync(path, 'r')
-  try {
+  return withFile(path, 'r', file => {
     const bytes = Buffer.alloc(length)
     return bytes.toString('latin1', 0, readSync(file, bytes, 0, length, 0))
-  } finally {
-    closeSync(file)
-  }
+  })
 }
 
 /** The name of the file with the digest of another, in the format of `sha256sum`. */

@@ -58,18 +58,14 @@ export async function restoreBackup(backup: VerifiedBackup, target: Store, optio
  */
 export async function restoreFully(backup: VerifiedBackup, path: string, watching: Watching): Promise<void> {
   createDatabaseFile(path)
-  const store = await open(`sqlite:${path}`, { busyTimeoutMs: 0, exclusive: true, schema: 'any' })
-  try {
-    await restoreBackup(backup, store, watching)
-    const digest = await digestOfExport(store)
-    const { manifest } = backup
-    // Other versions may export the same records differently.
-    if (manifest?.version !== packageJson.version || manifest.schema !== currentVersion) return
-    if (digest !== manifest.exportSha256) {
-      throw new Refusal('no-backup', 'an export of the restored backup differs from that of the original database')
-    }
-  } finally {
-    await store.close()
+  await using store = await open(`sqlite:${path}`, { busyTimeoutMs: 0, exclusive: true, schema: 'any' })
+  await restoreBackup(backup, store, watching)
+  const digest = await digestOfExport(store)
+  const { manifest } = backup
+  // Other versions may export the same records differently.
+  if (manifest?.version !== packageJson.version || manifest.schema !== currentVersion) return
+  if (digest !== manifest.exportSha256) {
+    throw new Refusal('no-backup', 'an export of the restored backup differs from that of the original database')
   }
 }
 

@@ -1,5 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import { type Engine, open } from '../store/index.ts'
+import { inParts } from '../store/parts.ts'
 import type { Tables } from '../store/tables.ts'
 
 /** The tables of a backup, read from the schema itself, so that a new table needs no change here. */
@@ -16,53 +17,43 @@ export type Row = Readonly<Record<string, string | number | null>>
 
 /** All tables of the current schema except `migration`, each after those that it refers to. */
 export async function readTables(): Promise<readonly Table[]> {
-  const empty = await open('sqlite::memory:', { busyTimeoutMs: 0 })
-  try {
-    const { rows } = await sql<{ name: string; sql: string }>`select name, sql from sqlite_schema
+  await using empty = await open('sqlite::memory:', { busyTimeoutMs: 0 })
+  const { rows } = await sql<{ name: string; sql: string }>`select name, sql from sqlite_schema
       where type = 'table' and name not like 'sqlite\\_%' escape '\\' and name <> 'migration' order by rowid`.execute(
-      empty.db,
-    )
-    const tables: Table[] = []
-    const add = async ({ name, sql: text }: { name: string; sql: string }) => {
-      if (tables.some(table => table.name === name)) return
-      const { rows: parents } = await sql<{ table: string }>`
+    empty.db,
+  )
+  const tables: Table[] = []
+  const add = async ({ name, sql: text }: { name: string; sql: string }) => {
+    if (tables.some(table => table.name === name)) return
+    const { rows: parents } = await sql<{ table: string }>`
         select distinct "table" from pragma_foreign_key_list(${name}) where "table" <> ${name}`.execute(empty.db)
-      for (const row of rows) if (parents.some(parent => parent.table === row.name)) await add(row)
-      const { rows: columns } = await sql<{ name: string; pk: number }>`
+    for (const row of rows) if (parents.some(parent => parent.table === row.name)) await add(row)
+    const { rows: columns } = await sql<{ name: string; pk: number }>`
         select name, pk from pragma_table_info(${name}) order by cid`.execute(empty.db)
-      tables.push({
-        name,
-        columns: columns.map(column => column.name),
-        key: columns
-          .filter(({ pk }) => pk > 0)
-          .toSorted((a, b) => a.pk - b.pk)
-          .map(column => column.name),
-        isNumbered: /\bautoincrement\b/.test(text),
-      })
-    }
-    for (const row of rows) await add(row)
-    return tables
-  } finally {
-    await empty.close()
+    tables.push({
+      name,
+      columns: columns.map(column => column.name),
+      key: columns
+        .filter(({ pk }) => pk > 0)
+        .toSorted((a, b) => a.pk - b.pk)
+        .map(column => column.name),
+      isNumbered: /\bautoincrement\b/.test(text),
+    })
   }
+  for (const row of rows) await add(row)
+  return tables
 }
 
-export async function* readRows(
-  db: Kysely<Tables>,
-  { name, columns, key }: Table,
-  rowsAtOnce = MAX_BATCH_ROWS,
-): AsyncGenerator<readonly Row[]> {
+export function readRows(db: Kysely<Tables>, { name, columns, key }: Table, rowsAtOnce = MAX_BATCH_ROWS) {
   const names = sql.join(columns.map(column => sql.ref(column)))
   const keys = sql.join(key.map(column => sql.ref(column)))
-  let last: Row | undefined
-  for (;;) {
-    const after = last === undefined ? sql`` : sql`where (${keys}) > (${sql.join(key.map(column => last?.[column]))})`
+  const read = async (last: Row | undefined) => {
+    const after = last === undefined ? sql`` : sql`where (${keys}) > (${sql.join(key.map(column => last[column]))})`
     const { rows } = await sql<Row>`select ${names} from ${sql.table(name)} ${after}
       order by ${keys} limit ${rowsAtOnce}`.execute(db)
-    if (rows.length > 0) yield rows
-    if (rows.length < rowsAtOnce) return
-    last = rows.at(-1)
+    return rows
   }
+  return inParts(rowsAtOnce, undefined, read, row => row)
 }
 
 /** A row can take a megabyte. */

@@ -1,5 +1,4 @@
 import type { LockDevice, TrainingDevice } from '../contract/devices.ts'
-import type { User } from '../contract/people.ts'
 import { DAY_MS, formatTimestamp } from '../contract/time.ts'
 
 /** The accounts of the sample: alex and robin are linked, sam is linked to nobody. */
@@ -13,16 +12,14 @@ export const partnerships = [
   { ownerId: ROBIN, partnerId: ALEX },
 ]
 
-export function users(): User[] {
-  const user = { accountType: 'user', subscriptionTier: 'ultra', league: 0, rank: 0, totalPoints: 0, matchPoints: 0 }
-  const profile = { profileImage: null, profileDescription: null, profileTitle: null }
-  const [alex, robin] = ['Sample account with a year of history.', 'Sample account linked to alex.']
-  return [
-    { ...user, ...profile, id: ALEX, username: 'alex', totalPoints: 12_480, profileDescription: alex },
-    { ...user, ...profile, id: ROBIN, username: 'robin', totalPoints: 2940, profileDescription: robin },
-    { ...user, ...profile, id: SAM, username: 'sam' },
-  ]
-}
+const subscriptionTier = 'ultra'
+const [ofAlex, ofRobin] = ['Sample account with a year of history.', 'Sample account linked to alex.']
+
+export const users = [
+  { id: ALEX, username: 'alex', subscriptionTier, totalPoints: 12_480, profileDescription: ofAlex },
+  { id: ROBIN, username: 'robin', subscriptionTier, totalPoints: 2940, profileDescription: ofRobin },
+  { id: SAM, username: 'sam', subscriptionTier },
+]
 
 /** The device of alex is in use. */
 export function lockDevices(midnight: number): LockDevice[] {

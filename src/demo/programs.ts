@@ -2,14 +2,7 @@ import { DAY_MS, formatTimestamp, HOUR_MS } from '../contract/time.ts'
 import type { SegmentType, TrainingTemplate } from '../contract/training-templates.ts'
 import { ALEX, bubbleId, ROBIN, SAM } from './people.ts'
 
-export interface Step {
-  readonly type: SegmentType
-  /** Repetitions for types that are counted, else seconds. */
-  readonly amount: number
-  /** Repetitions a minute. */
-  readonly pace: number
-  readonly repeat: number
-}
+export type Step = ReturnType<typeof stepsOf>[number]
 
 interface Facts {
   readonly id: number
@@ -31,12 +24,14 @@ export const PASS_GRADE = 68
 /** Whether a type is graded; segments of other types are always passed. */
 export const isGraded = (type: SegmentType) => type !== 'warmup' && type !== 'freeform'
 
-function stepsOf(written: string): Step[] {
+function stepsOf(written: string) {
   const found = written.matchAll(/(\w+) (\d+)@(\d+)(?: x(\d))?/g)
   return Array.from(found, ([, type, amount, pace, repeat = '1']) => ({
     // The texts below have no other types.
     type: type as SegmentType,
+    /** Repetitions for types that are counted, else seconds. */
     amount: Number(amount),
+    /** Repetitions a minute. */
     pace: Number(pace),
     repeat: Number(repeat),
   }))

@@ -14,7 +14,7 @@ export function* sampleArchive(today: number): Generator<string> {
   const monday = bucketStart('week', 'monday', midnight / DAY_MS) * DAY_MS
   const trained = trainingSessions(monday).filter(({ at }) => at <= today)
   // The sample is known up to the present, whenever that is.
-  for (const user of users()) yield line('account', user, { asOf: formatTimestamp(LATEST) })
+  for (const user of users) yield line('account', user, { asOf: formatTimestamp(LATEST) })
   for (const partnership of partnerships) yield line('partnership', partnership)
   for (const template of lockTemplates(monday)) yield line('lock-template', template)
   for (const device of lockDevices(midnight)) yield line('lock-device', device)

@@ -32,7 +32,7 @@ export class HomeAssistant {
         'the token is not that of an administrator: create it in the profile of one in Home Assistant',
       )
     } catch (error) {
-      connection.close()
+      connection[Symbol.dispose]()
       throw error
     }
   }
@@ -45,7 +45,7 @@ export class HomeAssistant {
     return await this.#answer(id)
   }
 
-  close() {
+  [Symbol.dispose]() {
     this.#fail(new Refusal('peer-away', 'the connection was closed'))
   }
 

@@ -59,25 +59,21 @@ class History {
   /** Writes the rows that are missing or differ, and returns their number. */
   async write(): Promise<number> {
     const { server, token, signal } = this.#options
-    const connection = await HomeAssistant.connect(server, token, signal)
-    try {
-      const months = await this.#readMonths()
-      const recent = Temporal.Now.plainDateISO(this.#zone).subtract({ days: RECENT_DAYS }).with({ day: 1 })
-      const isRecent = ({ date }: { date: string }) => date >= recent.toString()
-      const totals = JSON.stringify([this.#zone, months.filter(month => !isRecent(month))])
-      // Who deleted statistics there has them again after a day.
-      const isWhole = totals !== this.#totals || performance.now() - this.#wroteAllAt > DAY_MS
-      const since = isWhole ? -Infinity : recent.toZonedDateTime(this.#zone).epochMilliseconds
-      await this.#readHours(isWhole ? months : months.filter(isRecent), since)
-      const rows = await this.#compare(connection, since)
-      if (isWhole) {
-        this.#totals = totals
-        this.#wroteAllAt = performance.now()
-      }
-      return rows
-    } finally {
-      connection.close()
+    using connection = await HomeAssistant.connect(server, token, signal)
+    const months = await this.#readMonths()
+    const recent = Temporal.Now.plainDateISO(this.#zone).subtract({ days: RECENT_DAYS }).with({ day: 1 })
+    const isRecent = ({ date }: { date: string }) => date >= recent.toString()
+    const totals = JSON.stringify([this.#zone, months.filter(month => !isRecent(month))])
+    // Who deleted statistics there has them again after a day.
+    const isWhole = totals !== this.#totals || performance.now() - this.#wroteAllAt > DAY_MS
+    const since = isWhole ? -Infinity : recent.toZonedDateTime(this.#zone).epochMilliseconds
+    await this.#readHours(isWhole ? months : months.filter(isRecent), since)
+    const rows = await this.#compare(connection, since)
+    if (isWhole) {
+      this.#totals = totals
+      this.#wroteAllAt = performance.now()
     }
+    return rows
   }
 
   async #readMonths() {

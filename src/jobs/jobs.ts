@@ -146,7 +146,7 @@ export async function holdJob(store: Pick<Store, 'db' | 'engine'>, { name, by, r
   // While the database is away nothing is stored.
   const renewing = setInterval(() => void renewJob(store, hold).catch(() => {}), RENEWAL_MS).unref()
   return Object.assign(hold, {
-    async release() {
+    async [Symbol.asyncDispose]() {
       clearInterval(renewing)
       const mine = store.db.updateTable('job').set(FREE).where('name', '=', hold.name)
       await mine

@@ -43,19 +43,15 @@ export async function pullOnce(options: RoundOptions): Promise<PullReport> {
   const target = await findTarget(store, source.address, identity, account)
   const { id, presentId = id } = target
   const job = { name: pullJob(presentId), by: 'the command', running: `another pull for account ${id}` }
-  const hold = options.check === undefined ? await holdJob(store, job) : undefined
+  await using hold = options.check === undefined ? await holdJob(store, job) : undefined
   const check = options.check ?? (async db => hold && checkJob(store.engine, db, hold))
-  try {
-    if (target.presentId !== undefined) {
-      await renumberAccount(store, target.presentId, target.id, async (db, id) => {
-        await options.onRenumber?.(db, id)
-        if (hold !== undefined) hold.name = pullJob(id)
-      })
-    }
-    return await runRound({ ...options, check }, identity, target)
-  } finally {
-    await hold?.release()
+  if (target.presentId !== undefined) {
+    await renumberAccount(store, target.presentId, target.id, async (db, id) => {
+      await options.onRenumber?.(db, id)
+      if (hold !== undefined) hold.name = pullJob(id)
+    })
   }
+  return await runRound({ ...options, check }, identity, target)
 }
 
 async function runRound(options: RoundOptions, identity: Identity | undefined, target: Target): Promise<PullReport> {

@@ -1,5 +1,6 @@
 import { type Insertable, type Kysely, type Selectable, sql } from 'kysely'
 import type { Store } from '../store/index.ts'
+import { inParts } from '../store/parts.ts'
 import type { PullRowTable, PullSourceTable, Tables } from '../store/tables.ts'
 import { sum } from '../contract/numbers.ts'
 import { formatOptionalTimestamp } from '../contract/time.ts'
@@ -94,25 +95,10 @@ export async function countRows(store: Store, sourceId: number, kind: string): P
   return (await rows.select(({ fn }) => fn.countAll<number>().as('count')).executeTakeFirstOrThrow()).count
 }
 
-export async function* rowsOfAccount(
-  store: Store,
-  { id: sourceId, account_id: owner }: PullSource,
-  kind: string,
-): AsyncGenerator<PullRow[]> {
-  let after = 0
-  for (;;) {
-    const rows = await rowsOf(store.db, sourceId, kind)
-      .selectAll()
-      .where('owner_id', '=', owner)
-      .where('id', '>', after)
-      .orderBy('id')
-      .limit(MAX_BATCH_ROWS)
-      .execute()
-    const last = rows.at(-1)
-    if (last === undefined) return
-    yield rows
-    after = last.id
-  }
+export function rowsOfAccount(store: Store, { id: sourceId, account_id: owner }: PullSource, kind: string) {
+  const rows = rowsOf(store.db, sourceId, kind).selectAll().where('owner_id', '=', owner).orderBy('id')
+  const read = (after: number) => rows.where('id', '>', after).limit(MAX_BATCH_ROWS).execute()
+  return inParts(MAX_BATCH_ROWS, 0, read, ({ id }) => id)
 }
 
 const MAX_BATCH_ROWS = 1000
@@ -122,14 +108,8 @@ export function listSources(store: Store, account?: number) {
   return store.reads
     .selectFrom('pull_source')
     .innerJoin('account', 'account.id', 'pull_source.account_id')
-    .select([
-      'pull_source.id',
-      'pull_source.account_id as accountId',
-      'account.username',
-      'pull_source.origin',
-      'pull_source.completed_at as completedAt',
-      'pull_source.full_at as fullAt',
-    ])
+    .select(['pull_source.id', 'pull_source.account_id as accountId', 'account.username', 'pull_source.origin'])
+    .select(['pull_source.completed_at as completedAt', 'pull_source.full_at as fullAt'])
     .$if(account !== undefined, sources => sources.where('pull_source.account_id', '=', account ?? 0))
     .orderBy('pull_source.account_id')
     .orderBy('pull_source.id')

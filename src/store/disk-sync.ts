@@ -18,9 +18,14 @@ export function syncFolder(path: string) {
 }
 
 export function syncFile(path: string) {
-  const file = openSync(path, 'r')
+  withFile(path, 'r', fsyncSync)
+}
+
+/** Runs work with an open file, by its descriptor. */
+export function withFile<Result>(path: string, flags: 'r' | 'r+', work: (file: number) => Result): Result {
+  const file = openSync(path, flags)
   try {
-    fsyncSync(file)
+    return work(file)
   } finally {
     closeSync(file)
   }

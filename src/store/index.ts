@@ -1,12 +1,12 @@
 import { sql } from 'kysely'
 import { applySteps, currentVersion, schemaVersion } from './migrations.ts'
-import { makeFolders, syncFile, syncFolder } from './disk-sync.ts'
+import { makeFolders, syncFile, syncFolder, withFile } from './disk-sync.ts'
 import { lockFile, openSqlite, waitForLock } from './sqlite.ts'
 import { createDatabaseFile, messageOf } from './sqlite-connection.ts'
 import { type OpenOptions, SchemaError, type Store, StoreLocationError } from './store.ts'
 
 export { type Engine, jsonRows } from './query.ts'
-export { createDatabaseFile, lockFile, makeFolders, messageOf, syncFile, syncFolder, waitForLock }
+export { createDatabaseFile, lockFile, makeFolders, messageOf, syncFile, syncFolder, waitForLock, withFile }
 export {
   type OpenOptions,
   SchemaError,

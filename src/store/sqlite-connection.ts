@@ -2,7 +2,7 @@ import { accessSync, closeSync, constants, existsSync, openSync, readSync, rmSyn
 import { dirname } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { DatabaseSync } from 'node:sqlite'
-import { makeFolders, syncFolder } from './disk-sync.ts'
+import { makeFolders, syncFolder, withFile } from './disk-sync.ts'
 import { type OpenOptions, StoreError, StoreLocationError } from './store.ts'
 
 /** Opens the database for writing, or creates it if `create` allows it. Throws StoreError. */
@@ -161,13 +161,10 @@ function refuseForeignLog(path: string) {
 }
 
 function journalVersionOf(path: string): number | undefined {
-  const file = openSync(path, 'r')
-  try {
+  return withFile(path, 'r', file => {
     const header = Buffer.alloc(HEADER_BYTES)
     return readSync(file, header, 0, HEADER_BYTES, 0) < HEADER_BYTES ? undefined : header[READ_VERSION]
-  } finally {
-    closeSync(file)
-  }
+  })
 }
 
 const HEADER_BYTES = 100

@@ -9,11 +9,7 @@ import { workerData } from 'node:worker_threads'
 const WAIT_MS = 60_000
 
 // Whoever starts the thread passes the path.
-const database = new DatabaseSync(workerData as string, { timeout: WAIT_MS })
-try {
-  database.exec('vacuum')
-  const result = database.prepare('pragma wal_checkpoint(truncate)').get()
-  if (result?.['busy'] !== 0) throw new Error('somebody is reading it')
-} finally {
-  database.close()
-}
+using database = new DatabaseSync(workerData as string, { timeout: WAIT_MS })
+database.exec('vacuum')
+const result = database.prepare('pragma wal_checkpoint(truncate)').get()
+if (result?.['busy'] !== 0) throw new Error('somebody is reading it')

@@ -1,6 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import { MINUTE_MS } from '../../contract/time.ts'
 import { addNote } from '../../store/notes.ts'
+import { inParts } from '../../store/parts.ts'
 import type { Tables } from '../../store/tables.ts'
 import { InvalidError } from '../faults.ts'
 import type { Kind, Row } from '../kind.ts'
@@ -100,21 +101,20 @@ export class StoredRecords {
           sql`left join lock_template as template on template.owner_id = session.owner_id and template.id = session.template_id`,
         ]
       : [sql`session.at`, sql``]
-    let after = { at: Number.MIN_SAFE_INTEGER, id: 0 }
-    for (;;) {
+    const read = async (after: { readonly at: number; readonly id: number }) => {
       const { rows } = await sql<{ id: number; at: number; made_here: string | null; ended: number | null }>`
         select session.id, session.at, session.made_here, ${end} as ended
         from ${sql.table(this.#kind.table)} as session ${join}
         where session.owner_id = ${this.account} and (session.at, session.id) > (${after.at}, ${after.id})
         order by session.at, session.id limit ${MAX_BATCH_ROWS}`.execute(this.#db)
+      return rows
+    }
+    for await (const rows of inParts(MAX_BATCH_ROWS, { at: Number.MIN_SAFE_INTEGER, id: 0 }, read, row => row)) {
       for (const { id, at, made_here, ended } of rows) {
         this.#add({ id, minute: parseMadeHere(made_here)?.minute, isDeleted: false }, at)
         const to = ended ?? Infinity
         if (to > at) this.locks.push({ id, from: at, to })
       }
-      const last = rows.at(-1)
-      if (last === undefined || rows.length < MAX_BATCH_ROWS) return
-      after = last
     }
   }
 
