@@ -31,14 +31,9 @@ export function daysCalendar(days: readonly DayLook[]): Html {
 
 type Week = readonly (DayLook | undefined)[]
 
-/** The week that begins the second part: with the first of the month that is nearest to the middle. */
+/** The week that begins the second part, if there are too many for one: that of the first of July. */
 function cutOf(weeks: readonly Week[]): number {
-  if (weeks.length <= MAX_WEEKS) return 0
-  const middle = weeks.length / 2
-  const starts = weeks.flatMap((week, index) => (firstOfMonth(week) === undefined ? [] : [index]))
-  const fitting = starts.filter(index => index <= MAX_WEEKS && weeks.length - index <= MAX_WEEKS)
-  const [nearest] = fitting.toSorted((a, b) => Math.abs(a - middle) - Math.abs(b - middle) || b - a)
-  return nearest ?? Math.ceil(middle)
+  return weeks.length <= MAX_WEEKS ? 0 : weeks.findIndex(week => week.some(day => day?.date.endsWith('-07-01')))
 }
 
 const MAX_WEEKS = 27

@@ -21,7 +21,7 @@ export interface Plane {
   readonly axes: Html
 }
 
-export interface PlaneOptions {
+interface PlaneOptions {
   readonly time: Range
   /** How long a bar is: a name stands below the middle of the first bar of its time. In milliseconds. */
   readonly part?: number
@@ -204,8 +204,8 @@ function unit(position: number): number {
 }
 
 /** Lines and areas, in the size of the plane. */
-export function stretched(...paths: readonly Html[]): Html {
-  return html`<svg viewBox="0 0 1000 1000" preserveAspectRatio="none">${paths}</svg>`
+export function stretched(path: Html): Html {
+  return html`<svg viewBox="0 0 1000 1000" preserveAspectRatio="none">${path}</svg>`
 }
 
 /** A line, broken at null. */
@@ -214,7 +214,7 @@ export function linePath(look: string, { x, y }: Pick<Plane, 'x' | 'y'>, points:
     point => unit(x(point?.at ?? 0)),
     point => unit(y(point?.value ?? 0)),
   ).defined(point => point !== null)
-  return html`<path class="${look}" d="${path(points) ?? ''}"/>`
+  return stretched(html`<path class="${look}" d="${path(points) ?? ''}"/>`)
 }
 
 /** Hatched boxes where nothing was recorded for two weeks and the days that a point stands for. */

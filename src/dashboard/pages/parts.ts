@@ -4,18 +4,7 @@ import type { Bucket, Periods } from '../../stats/buckets.ts'
 import type { SessionStats } from '../../stats/training.ts'
 import { beyondUsual, MAX_USUAL_PARTS, type Usual, usualRanges } from '../../stats/usual.ts'
 import { endOfTomorrow, type ZoneClock, zoneClock } from '../../stats/zone-clock.ts'
-import {
-  band,
-  boxes,
-  type Edges,
-  edgeOf,
-  levels,
-  markText,
-  type Plane,
-  plane,
-  type PlaneOptions,
-  type Range,
-} from '../charts/plane.ts'
+import { band, boxes, type Edges, edgeOf, levels, markText, type Plane, plane, type Range } from '../charts/plane.ts'
 import { figuresTable, type LegendItem, picture } from '../charts/picture.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
 import type { TableColumn } from '../layout/components.ts'
@@ -260,7 +249,7 @@ export function partFigures(
 export function planeOfTime(
   { timeZone }: Viewer,
   { parts, from, to }: TimeInParts,
-  shown: Pick<PlaneOptions, 'values' | 'isNice' | 'text'>,
+  shown: Pick<Parameters<typeof plane>[0], 'values' | 'isNice' | 'text'>,
 ): Plane {
   const edges = boundaries(parts)
   const [begin = 0, until = 0] = edges.slice(-3)

@@ -103,9 +103,9 @@ export function monthText({ timeZone }: Zoned, instant: number): string {
   return formatIn(timeZone, 'month').format(instant)
 }
 
-/** A `<time>` that shows the instant in full. */
-export function dateTime(viewer: Zoned, instant: number): Html {
-  return html`<time datetime="${new Date(instant).toISOString()}">${dateTimeText(viewer, instant)}</time>`
+/** A `<time>` that shows the instant in full; of a record, with a mark if it is in the future. */
+export function dateTime(viewer: Zoned, instant: number, now = Infinity): Html {
+  return html`<time datetime="${new Date(instant).toISOString()}">${dateTimeText(viewer, instant)}</time>${now === Infinity ? nothing : futureMark(viewer, now, instant)}`
 }
 
 /** Marks a record of which an instant is on a day after tomorrow, so that no figure takes it for the last or the best. */
@@ -240,15 +240,14 @@ export function numberText(value: number): string {
   return NUMBER.format(value)
 }
 
-/** `43 %`, `43.5 %` */
-export function percentText(percent: number): string {
-  return `${NUMBER.format(percent)}\u00a0%`
+/** `43 %`, `43.5 %`; a dash if it is not known. */
+export function percentText(percent: number | null): string {
+  return percent === null ? NONE : `${NUMBER.format(percent)}\u00a0%`
 }
 
 /** `75 %`, rounded once: the figures of the API have a decimal. A dash if the whole is 0. */
 export function partText(part: number, whole: number): string {
-  const percent = roundedRatio(part * 100, whole)
-  return percent === null ? NONE : percentText(percent)
+  return percentText(roundedRatio(part * 100, whole))
 }
 
 export function capital(text: string): string {

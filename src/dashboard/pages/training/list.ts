@@ -13,17 +13,7 @@ import { trainingRecords } from '../../../stats/training-queries.ts'
 import { legendOf } from '../../charts/picture.ts'
 import { boxes, dots, gradeRange, levels, type Range } from '../../charts/plane.ts'
 import { spanCell } from '../parts.ts'
-import {
-  type Choices,
-  type TableColumn,
-  dotted,
-  fieldColumns,
-  options,
-  table,
-  TYPED,
-  paginate,
-  tableFoot,
-} from '../../layout/components.ts'
+import { type TableColumn, fieldColumns, options, table, TYPED, paginate, tableFoot } from '../../layout/components.ts'
 import { dateTime, distanceText, NONE, numberText, percentText, yearOf } from '../../text/text.ts'
 
 /** The list of training sessions: what its address says, its filters, and its table. */
@@ -93,7 +83,12 @@ export function filterFields(
   types: readonly TypeTotals[],
 ): Html {
   const { discreet } = viewer
-  const select = (name: string, title: string, choices: Choices, chosen?: string | number) => html`
+  const select = (
+    name: string,
+    title: string,
+    choices: Parameters<typeof options>[0],
+    chosen?: string | number,
+  ) => html`
     <label><span class="hidden">${title}</span>
       <select name="${name}">${options([['', `All ${title.toLowerCase()}s`], ...choices], chosen)}</select>
     </label>
@@ -177,9 +172,9 @@ function yearLinks({ viewer, now }: Visit, query: TrainingQuery, sessions: reado
     const [from = 0, to = 0] = [`${year}-01-01`, `${year}-12-31`].map(parseDate)
     if (sessionsBetween(sessions, startOf(from), startOf(to + 1)).length === 0) continue
     const address = addressOf(trainingAddresses, query, { days: [from, to] })
-    links.push(html`<a href="${address}#sessions">${year}</a>`)
+    links.push(html`<a href="${address}#sessions">${year}</a> `)
   }
-  return links.length < 2 ? nothing : html`<p class="muted">${dotted(...links)}</p>`
+  return links.length < 2 ? nothing : html`<nav class="muted" aria-label="Years">${links}</nav>`
 }
 
 interface ShownRows {
@@ -250,7 +245,7 @@ function gradeCell({ id, grade, passed }: SessionStats, page: ShownRows | undefi
   const beyond = grade === null || usual === undefined ? 0 : beyondUsual(grade, usual)
   const [sign, name] = beyond > 0 ? ['▲', 'above'] : ['▼', 'below']
   const verdict = beyond !== 0 && html` ${sign}<span class="hidden"> ${name} usual</span>`
-  const text = html`<span class="result ${passed ? 'passed' : 'not-passed'}"><span class="hidden">${passed ? 'Passed' : 'Not passed'} </span>${grade === null ? NONE : percentText(grade)}${verdict}</span>`
+  const text = html`<span class="result ${passed ? 'passed' : 'not-passed'}"><span class="hidden">${passed ? 'Passed' : 'Not passed'} </span>${percentText(grade)}${verdict}</span>`
   if (page === undefined) return text
   if (grade === null) return spanCell(text, nothing)
   const [low, high] = page.range
@@ -278,7 +273,11 @@ export async function* withRecords(
 }
 
 /** A distance, marked if it may be an estimate. */
-export function distanceOf(viewer: Viewer, { distance, approximate }: SessionStats, isInColumn = false): string {
+export function distanceOf(
+  viewer: Viewer,
+  { distance, approximate }: Pick<SessionStats, 'distance' | 'approximate'>,
+  isInColumn = false,
+): string {
   if (distance === null) return NONE
   return `${approximate ? '≈ ' : ''}${distanceText(viewer, distance, isInColumn)}`
 }

@@ -14,7 +14,6 @@ import {
   type Plane,
   type Point,
   resultDots,
-  stretched,
   uprights,
 } from '../../charts/plane.ts'
 import { figuresTable, type LegendItem, picture } from '../../charts/picture.ts'
@@ -72,6 +71,7 @@ export function gradePicture(viewer: Viewer, shown: ShownSessions, byType: Html 
   const marks = isDense ? [] : sessionPoints(sessions)
   const points = isOfProgram ? marks : medianPoints(shown)
   const line = points.filter(point => point !== null)
+  const running = line.filter(({ isCurrent }) => isCurrent)
   const drawn = isDense ? line.flatMap(({ low, high }) => [low, high]) : marks.map(({ value }) => value)
   const space = planeOf(viewer, shown, [...drawn, ...ends(usual)])
   const [part] = time.parts
@@ -93,7 +93,7 @@ export function gradePicture(viewer: Viewer, shown: ShownSessions, byType: Html 
     drawing:
       drawn.length === 0
         ? undefined
-        : html`${space.axes}${usualBand(space, places, usual)}${breaks}${isDense ? uprights('spread', space, line) : nothing}${stretched(...lineTo(space, points))}${resultDots(space, marks)}${gradeTexts(space, line, marks)}`,
+        : html`${space.axes}${usualBand(space, places, usual)}${breaks}${isDense ? uprights('spread', space, line) : nothing}${linePath('line', space, points)}${dots('so-far', space, running)}${resultDots(space, marks)}${gradeTexts(space, line, marks)}`,
     empty: `${NO_GRADES}.`,
     legend: drawn.length === 0 ? [] : legend,
     figures: isDense
@@ -111,21 +111,6 @@ function gradeColumns(summary: TrainingSummary, usual: readonly (Usual | undefin
     },
   }
   return [column, ...usualColumn({ text: percentText, differenceText: numberText }, medians(summary), usual)]
-}
-
-/** The line, dashed to what is so far. */
-function lineTo(space: Plane, points: readonly (GradePoint | null)[]): Html[] {
-  const running = points.findIndex(point => point?.isCurrent)
-  if (running === -1) return [linePath('line', space, points)]
-  return [
-    linePath('line', space, points.with(running, null)),
-    linePath('ahead', space, points.slice(Math.max(0, running - 1), running + 1)),
-    dots(
-      'so-far',
-      space,
-      points.filter(point => point !== null).filter(({ isCurrent }) => isCurrent),
-    ),
-  ]
 }
 
 /** Beside the end of the line, what it is there; above the highest session, its grade. */
@@ -176,7 +161,7 @@ function sessionFigures(
     note,
     columns: [
       { title: 'When', cell: ({ id, at }) => html`<a href="/training/${id}">${dateTimeText(viewer, at)}</a>` },
-      { title: 'Grade', cell: ({ grade }) => (grade === null ? NONE : percentText(grade)) },
+      { title: 'Grade', cell: ({ grade }) => percentText(grade) },
       { title: 'Result', cell: ({ passed }) => (passed ? 'Passed' : 'Not passed') },
     ],
     rows: sessions,

@@ -5,16 +5,7 @@ import { trainingRecords } from '../../../stats/training-queries.ts'
 import { SHADES } from '../../charts/days.ts'
 import { legendMark } from '../../charts/picture.ts'
 import { html, type Html, nothing } from '../../html.ts'
-import {
-  card,
-  emptyState,
-  stat,
-  type TableColumn,
-  table,
-  paginate,
-  RECORD_ROWS,
-  tableFoot,
-} from '../../layout/components.ts'
+import { card, stat, type TableColumn, table, paginate, RECORD_ROWS, tableFoot } from '../../layout/components.ts'
 import type { Viewer, Visit } from '../../page.ts'
 import { typeName } from '../../text/names.ts'
 import { countText, dateText, NONE, percentText } from '../../text/text.ts'
@@ -31,7 +22,10 @@ interface Run {
 /** What fails, and the grades of all segments. `sessions` are all of the viewer's choice with the program, the oldest first. */
 export async function programRuns(visit: Visit, program: TrainingTemplate, sessions: readonly SessionStats[]) {
   if (sessions.length === 0)
-    return { verdict: nothing, card: emptyState('No sessions with this program yet', 'They will be listed here.') }
+    return {
+      verdict: nothing,
+      card: card('Grades of segments', html`<p class="muted">No sessions with this program yet.</p>`),
+    }
   const { store, viewer, pageAccess, path, query } = visit
   const last = sessions.slice(-MAX_RUNS)
   const ids = last.map(({ id }) => id)
@@ -113,9 +107,9 @@ function runColumns(
     },
     ...runs.map(({ session, segments }): TableColumn<number> => {
       return {
-        title: html`<a href="/training/${session.id}">${dateText(viewer, session.at)}</a><br>${
-          session.grade === null ? NONE : `${session.grade}\u00a0%`
-        }`,
+        title: html`<a href="/training/${session.id}">${dateText(viewer, session.at)}</a><br>${percentText(
+          session.grade,
+        )}`,
         numeric: true,
         cell: position => runCell(segments[position], passingAt(position)),
       }

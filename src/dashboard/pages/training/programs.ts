@@ -1,4 +1,4 @@
-import { gradeRange, levels, linePath, markText, type Range, resultDots, stretched } from '../../charts/plane.ts'
+import { gradeRange, levels, linePath, markText, type Range, resultDots } from '../../charts/plane.ts'
 import { sum } from '../../../contract/numbers.ts'
 import { notFound } from '../../../contract/errors.ts'
 import { type TrainingTemplate, isCounted, type TemplateSegment } from '../../../contract/training-templates.ts'
@@ -21,16 +21,7 @@ import { html, type Html, nothing, type Part } from '../../html.ts'
 import { label } from '../../text/labels.ts'
 import { freeText, recordName, typeName } from '../../text/names.ts'
 import { type DashboardPage, view, type Viewer, type Visit } from '../../page.ts'
-import {
-  countText,
-  dateTimeText,
-  durationText,
-  NONE,
-  numberText,
-  partText,
-  percentText,
-  timeAgo,
-} from '../../text/text.ts'
+import { countText, dateTimeText, durationText, numberText, partText, percentText, timeAgo } from '../../text/text.ts'
 import { boundaries, inParts, strip, timeSince } from '../parts.ts'
 import { programRuns } from './program-runs.ts'
 import { gradePicture } from './pictures.ts'
@@ -67,17 +58,14 @@ async function showPrograms({ store, viewer, pageAccess, now, path, query }: Vis
             'No programs yet',
             'This page will show your training programs, what they consist of, and how sessions with them went.',
           )
-        : html`<section class="card" id="sessions">${table('Programs', programColumns(viewer, uses, now, SORTED), rows)}${tableFoot(path, query, shown)}</section>`,
+        : html`<section class="card" id="sessions">${table('Programs', programColumns(viewer, uses, now), rows)}${tableFoot(path, query, shown)}</section>`,
   })
 }
-
-const SORTED = { title: html`Last session<span aria-hidden="true"> ↓</span>`, sorted: 'descending' } as const
 
 export function programColumns(
   viewer: Viewer,
   useOf: ReadonlyMap<number, ProgramUse>,
   now: number,
-  lastHead: Pick<TableColumn<never>, 'title' | 'sorted'> = { title: 'Last session' },
 ): TableColumn<TrainingTemplate>[] {
   const range = gradeRange([...useOf.values()].flatMap(({ lastGrades }) => lastGrades.map(({ value }) => value)))
   return [
@@ -97,7 +85,7 @@ export function programColumns(
       numeric: true,
       line: 'first',
       before: 'median ',
-      cell: ({ id }) => percentOf(useOf.get(id)?.median),
+      cell: ({ id }) => percentText(useOf.get(id)?.median ?? null),
     },
     {
       title: 'Sessions passed',
@@ -110,20 +98,16 @@ export function programColumns(
       },
     },
     {
-      ...lastHead,
+      title: 'Last session',
       numeric: true,
       line: 'second',
-      cell: ({ id }) => {
-        const use = useOf.get(id)
-        if (use === undefined) return html`<span class="muted">None yet</span>`
-        return use.last === null ? NONE : timeAgo(viewer, use.last, now)
-      },
+      cell: ({ id }) => lastText(viewer, useOf.get(id)?.last, now),
     },
   ]
 }
 
-function percentOf(grade: number | null = null): string {
-  return grade === null ? NONE : percentText(grade)
+function lastText(viewer: Viewer, at: number | null | undefined, now: number): Html {
+  return at == null ? html`<span class="muted">None yet</span>` : timeAgo(viewer, at, now)
 }
 
 /** How grades developed, as a line with the last one, on the scale of all programs. */
@@ -139,7 +123,7 @@ function gradesOf(grades: ProgramUse['lastGrades'], [low, high]: Range): Html {
     [low, high].map(grade => ({ x: [0, 89], y: space.y(grade) })),
   )
   const last = points.at(-1)?.value ?? 0
-  return html`${strip(html`${ends}${stretched(linePath('line', space, points))}${resultDots(space, points)}${markText(91, space.y(last), numberText(last), ' at-end')}`, 48)}<span class="hidden">${grades.map(({ value }) => percentText(value)).join(', ')}</span>`
+  return html`${strip(html`${ends}${linePath('line', space, points)}${resultDots(space, points)}${markText(91, space.y(last), numberText(last), ' at-end')}`, 48)}<span class="hidden">${grades.map(({ value }) => percentText(value)).join(', ')}</span>`
 }
 
 async function showProgram(visit: Visit) {
@@ -181,11 +165,11 @@ async function showProgram(visit: Visit) {
                 runs.verdict,
                 stat(
                   'Median grade',
-                  grade === null ? NONE : percentText(grade.median),
+                  percentText(grade?.median ?? null),
                   grade === null ? undefined : `of ${countText(grade.sessions, 'session')}`,
                 ),
                 stat('Sessions passed', of, dotted(partText(passed, sessions.length), all)),
-                stat('Last session', last === undefined ? NONE : timeAgo(viewer, last, now)),
+                stat('Last session', lastText(viewer, last, now)),
               )
         }
         ${runs.card}

@@ -9,17 +9,7 @@ import { trainingSession } from '../../../stats/training-queries.ts'
 import type { SessionStats } from '../../../stats/training.ts'
 import { type Usual, usualOfProgram } from '../../../stats/usual.ts'
 import { legendMark } from '../../charts/picture.ts'
-import {
-  boxes,
-  dots,
-  gradeRange,
-  linePath,
-  markText,
-  resultDots,
-  stretched,
-  uprights,
-  valueScale,
-} from '../../charts/plane.ts'
+import { boxes, dots, gradeRange, linePath, markText, resultDots, uprights, valueScale } from '../../charts/plane.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import { label } from '../../text/labels.ts'
 import { typeName, personName, personOf, recordName, programLink, readPrograms } from '../../text/names.ts'
@@ -39,17 +29,7 @@ import {
   RECORD_ROWS,
   tableFoot,
 } from '../../layout/components.ts'
-import {
-  dateText,
-  dateTime,
-  distanceText,
-  durationText,
-  futureMark,
-  monthName,
-  NONE,
-  numberText,
-  percentText,
-} from '../../text/text.ts'
+import { dateText, dateTime, durationText, monthName, NONE, numberText, percentText } from '../../text/text.ts'
 import { recordSteps } from '../area.ts'
 import { beyondText, GRADES, rangeText, strip, type Words } from '../parts.ts'
 import { passingGrades } from './program-runs.ts'
@@ -82,7 +62,7 @@ async function showSession(visit: Visit) {
     title: recordName(viewer, 'training', record),
     back: visit.sectionStart,
     lead: dotted(
-      html`${dateTime(viewer, session.at)}${futureMark(viewer, now, session.at)}${session.isTyped ? TYPED : nothing}`,
+      html`${dateTime(viewer, session.at, now)}${session.isTyped ? TYPED : nothing}`,
       programLink(names, session.program),
       owner === viewer.subject.id ? nothing : personName(viewer, personOf(viewer, owner)),
     ),
@@ -95,7 +75,7 @@ async function showSession(visit: Visit) {
         ${stats(
           mainStat(
             'Grade',
-            html`${session.grade === null ? NONE : percentText(session.grade)} ${resultMark(session.passed)}`,
+            html`${percentText(session.grade)} ${resultMark(session.passed)}`,
             gradeNote(session.grade, usual, rank),
           ),
           ...amountStats(visit, sessions, own, session, segments, passing),
@@ -172,14 +152,14 @@ export function lastGrades(
   return html`
       <div class="plot"><svg class="plane" height="96" aria-hidden="true">${space.axes}
         ${usual === undefined ? nothing : boxes('usual', [{ x: [0, 100], y: [space.y(usual.high), space.y(usual.low)] }])}
-        ${points.map(({ at, value }) => markText(at, space.y(value), numberText(value)))}${stretched(linePath('line', space, points))}${dots('current', space, current)}${resultDots(space, points)}
+        ${points.map(({ at, value }) => markText(at, space.y(value), numberText(value)))}${linePath('line', space, points)}${dots('current', space, current)}${resultDots(space, points)}
       </svg><ol class="last-ten">${ten.map((one, index) => {
         const [day, month] = dayAndMonth(viewer, one.at)
         const before = ten[index - 1]
         const isNamed = before === undefined || dayAndMonth(viewer, before.at)[1] !== month
         const isCurrent = one.id === session.id ? html` aria-current="true"` : nothing
         const name = `${dateText(viewer, one.at)}, ${one.passed ? 'passed' : 'not passed'}`
-        return html`<li><a href="/training/${one.id}" title="${name}"${isCurrent}><span class="hidden">${one.grade ?? NONE} ${name}</span><span aria-hidden="true">${day}${isNamed && html`<br>${month}`}</span></a></li>`
+        return html`<li><a href="/training/${one.id}" title="${name}"${isCurrent}><span class="hidden">${percentText(one.grade)} ${name}</span><span aria-hidden="true">${day}${isNamed && html`<br>${month}`}</span></a></li>`
       })}</ol></div>`
 }
 
@@ -269,7 +249,7 @@ function segmentColumns(
     numeric: true,
     line: 'second',
     cell: ({ distanceTravelled: metres = null }) =>
-      metres === null ? NONE : distanceText(viewer, metres * 1_000_000, true),
+      distanceOf(viewer, { distance: metres === null ? null : metres * 1_000_000, approximate: false }, true),
   }
   return [
     {

@@ -14,18 +14,7 @@ import type { Reader, Viewer, Visit } from '../../page.ts'
 import { typeName, readPrograms } from '../../text/names.ts'
 import { comparedDays, daysName, type Period, periodText, timeOfDays } from '../../text/period.ts'
 import { countText, longDistanceText, numberText, percentText } from '../../text/text.ts'
-import {
-  addressOf,
-  type Area,
-  areaPages,
-  daysAddress,
-  daysBefore,
-  fewAtOnce,
-  type Figure,
-  figureTiles,
-  isFiltered,
-  type WithDocument,
-} from '../area.ts'
+import { addressOf, areaPages, daysAddress, daysBefore, fewAtOnce, figureTiles, isFiltered } from '../area.ts'
 import { barPicture, beyondText, boundaries, daysOf, GRADES, inParts, isLongerThanWeek, timeSince } from '../parts.ts'
 import {
   filterFields,
@@ -41,7 +30,7 @@ import { distanceBars, gradePicture, repetitionBars, type ShownSessions } from '
 
 export type ShownTraining = NonNullable<Awaited<ReturnType<typeof readTraining>>>
 
-const training: Area<TrainingQuery, ShownTraining, SessionStats> = {
+export const trainingPages = areaPages<TrainingQuery, ShownTraining, SessionStats>({
   section: 'training',
   area: 'dtt',
   title: 'Training',
@@ -96,9 +85,7 @@ const training: Area<TrainingQuery, ShownTraining, SessionStats> = {
       }
     },
   },
-}
-
-export const trainingPages = areaPages(training)
+})
 
 /** What is shown of a period, all days if it is undefined; undefined if there are no sessions at all. */
 export async function readTraining(reader: Reader, query: TrainingQuery, period: Period | undefined) {
@@ -162,7 +149,7 @@ async function* sessionsOf(
   access: Parameters<typeof trainingHistory>[1],
   query: TrainingQuery,
   period: Period | undefined,
-): AsyncGenerator<WithDocument<SessionStats>> {
+) {
   const { store, viewer } = visit
   const span = period && timeOfDays(period, viewer.timeZone)
   const history = await trainingHistory(store, access)
@@ -242,7 +229,7 @@ export function weekVerdict(reader: Reader, sessions: readonly SessionStats[], w
   return beyondText(reps, usual, { text: by => countText(by, 'repetition'), subject: what })
 }
 
-export function medianFigure(median: number, scope: string, text = percentText): Html {
+export function medianFigure(median: number, scope: string, text: (grade: number) => string = percentText): Html {
   return figure(`medianGrade ${scope}`, median, text(median))
 }
 
@@ -271,40 +258,39 @@ function totalTiles(viewer: Viewer, shown: ShownTraining): Html {
   const median = summary.grade?.median ?? null
   const since = gradeStep(shown, viewer, everything)
   const within = period && gradeStep(shown, viewer, shown)
-  const figures: Figure[] = [
-    {
-      name: 'Median grade',
-      of: 'medianGrade',
-      value: median,
-      before: before && (before.grade?.median ?? null),
-      ...GRADES,
-      ...(period === undefined && since !== undefined && { shown: since }),
-      note:
-        period !== undefined
-          ? dotted(within && html`${within} this period`, since && html`${since} since the beginning`)
-          : since &&
-            html`by ${everything.time.unit} since the beginning; ${medianFigure(median ?? 0, scope)} of all days`,
-    },
-    {
-      name: 'Sessions',
-      of: 'sessions',
-      value: sessions,
-      before: then?.sessions,
-      text: numberText,
-      note: query.passed === undefined ? rate : undefined,
-    },
-    { name: 'Repetitions', of: 'reps', value: reps, before: then?.reps, text: numberText },
-    {
-      name: 'Distance',
-      of: 'distance',
-      value: distance,
-      before: then?.distance,
-      text: value => longDistanceText(viewer, value),
-      differenceText: by => longDistanceText(viewer, by, distance ?? by),
-    },
-  ]
   return figureTiles(
-    figures,
+    [
+      {
+        name: 'Median grade',
+        of: 'medianGrade',
+        value: median,
+        before: before && (before.grade?.median ?? null),
+        ...GRADES,
+        ...(period === undefined && since !== undefined && { shown: since }),
+        note:
+          period !== undefined
+            ? dotted(within && html`${within} this period`, since && html`${since} since the beginning`)
+            : since &&
+              html`by ${everything.time.unit} since the beginning; ${medianFigure(median ?? 0, scope)} of all days`,
+      },
+      {
+        name: 'Sessions',
+        of: 'sessions',
+        value: sessions,
+        before: then?.sessions,
+        text: numberText,
+        note: query.passed === undefined ? rate : undefined,
+      },
+      { name: 'Repetitions', of: 'reps', value: reps, before: then?.reps, text: numberText },
+      {
+        name: 'Distance',
+        of: 'distance',
+        value: distance,
+        before: then?.distance,
+        text: value => longDistanceText(viewer, value),
+        differenceText: by => longDistanceText(viewer, by, distance ?? by),
+      },
+    ],
     scope,
     daysBefore(trainingAddresses, query, period, days => scopeOf(query, days)),
   )

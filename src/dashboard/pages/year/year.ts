@@ -26,7 +26,6 @@ import { stepTo } from '../area.ts'
 import { barPicture, type Bars, comparedWith, GRADES, inParts, type TimeInParts, type Words } from '../parts.ts'
 import { countedUntil } from '../../../stats/known-time.ts'
 import { beyondUsual } from '../../../stats/usual.ts'
-import type { Best } from '../../../stats/highest.ts'
 import { patterns } from '../../charts/plane.ts'
 import { daysCalendar, SHADES, shadesOf } from '../../charts/days.ts'
 
@@ -231,49 +230,34 @@ function distanceOfYear(viewer: Viewer, training: Totals['training']): string {
   return `${approximateDistance > 0 ? '≈ ' : ''}${longDistanceText(viewer, distance + approximateDistance)}`
 }
 
-/** The highest values up to the end of a year. */
+/** The highest values up to the end of a year, as links, and when they were. */
 function recordCard({ viewer }: Reader, { year, isRunning, bests, stretch }: YearStatistics): Html {
-  const dayText = (date: string) => dateText({ timeZone: 'UTC' }, Date.parse(date))
-  const daysAddress = (from: string, to: string) => `/training?from=${from}&to=${to}`
+  const [week, session, days, locked] = [bests.week?.best, bests.session?.best, bests.longest?.best, stretch?.best]
+  const dayOf = (date: string | number) => dateText({ timeZone: 'UTC' }, new Date(date).getTime())
+  const addressOf = ({ from, to }: NonNullable<typeof week | typeof days>) => `/training?from=${from}&to=${to}`
+  const record = (name: string, address: string, value: string, when: string) =>
+    stat(name, html`<a href="${address}">${value}</a>`, when)
   const records = [
-    ...record('Most repetitions in a week', bests.week, ({ from, to, reps }) => [
-      daysAddress(from, to),
-      numberText(reps),
-      `week of ${dayText(from)}`,
-    ]),
-    ...record('Most repetitions in a session', bests.session, ({ id, reps, at }) => [
-      `/training/${id}`,
-      numberText(reps),
-      dateText({ timeZone: 'UTC' }, at),
-    ]),
-    ...record('Most days with training in a row', bests.longest, ({ from, to, days }) => [
-      daysAddress(from, to),
-      countText(days, 'day'),
-      `up to ${dayText(to)}`,
-    ]),
-    ...record(lockText('Longest locked stretch', viewer), stretch, ({ session, seconds }) => [
-      `/locks/${session.id}`,
-      durationText(seconds),
-      dateText(viewer, session.at),
-    ]),
-  ]
-  return records.length === 0
-    ? nothing
-    : card(
-        isRunning ? 'Records of all years' : `Records at the end of ${year}`,
-        html`<dl class="stats">${records}</dl>`,
-      )
-}
-
-/** The highest value as a link, and when it was. */
-function record<Item>(
-  name: string,
-  found: Best<Item> | undefined,
-  textsOf: (item: Item) => readonly [address: string, value: string, when: string],
-): Html[] {
-  if (found === undefined) return []
-  const [address, value, when] = textsOf(found.best)
-  return [stat(name, html`<a href="${address}">${value}</a>`, when)]
+    week && record('Most repetitions in a week', addressOf(week), numberText(week.reps), `week of ${dayOf(week.from)}`),
+    session &&
+      record('Most repetitions in a session', `/training/${session.id}`, numberText(session.reps), dayOf(session.at)),
+    days &&
+      record(
+        'Most days with training in a row',
+        addressOf(days),
+        countText(days.days, 'day'),
+        `up to ${dayOf(days.to)}`,
+      ),
+    locked &&
+      record(
+        lockText('Longest locked stretch', viewer),
+        `/locks/${locked.session.id}`,
+        durationText(locked.seconds),
+        dateText(viewer, locked.session.at),
+      ),
+  ].filter(one => one !== undefined)
+  const title = isRunning ? 'Records of all years' : `Records at the end of ${year}`
+  return records.length === 0 ? nothing : card(title, html`<dl class="stats">${records}</dl>`)
 }
 
 /** Each day, with both areas. */
