@@ -171,7 +171,7 @@ test('the large figures say how the year differs from the one before only where 
   const shown = async (of: number) => shownText(await ann.get(`/year/${of}`))
   assert.match(
     await shown(2024),
-    /Training sessions 1 1 passed \(100 %\) ◆\sas in 2023 \( 1 \) .* Repetitions 700 ▲\s250 above 2023 \( 450 \)/,
+    /Training sessions 1 ◆\sas in 2023 \( 1 \) 1 passed \(100 %\) .* Repetitions 700 ▲\s250 above 2023 \( 450 \)/,
   )
   assert.match(await shown(2023), /Training sessions 1 1 passed .* Days with training 1 .* Repetitions 450 /)
   assert.equal(dataOf((await ann.get('/year/2023')).text).get('reps 2023-01-01/2023-12-31'), 450)

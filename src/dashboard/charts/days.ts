@@ -21,11 +21,10 @@ export function daysCalendar(days: readonly DayLook[]): Html {
   const weeks = Array.from({ length: Math.ceil(cells.length / 7) }, (_, week) => cells.slice(week * 7, (week + 1) * 7))
   const cut = cutOf(weeks)
   const [before, after] = [weeks.slice(0, cut), weeks.slice(cut)]
-  const most = Math.max(MIN_WEEKS, before.length, after.length)
   const names = [days[0], before.at(-1)?.at(-1)].map(day => day && monthName(Date.parse(day.date)))
   return html`<div class="calendar">
-    ${cut === 0 ? nothing : html`<details class="fold"><summary>Show ${names.join(' to ')}</summary><div class="weeks">${weeksOf(before, most)}</div></details>`}
-    <div class="weeks">${weeksOf(after, most)}</div>
+    ${cut === 0 ? nothing : html`<details class="fold"><summary>Show ${names.join(' to ')}</summary><div class="weeks">${weeksOf(before)}</div></details>`}
+    <div class="weeks">${weeksOf(after)}</div>
   </div>`
 }
 
@@ -37,15 +36,11 @@ function cutOf(weeks: readonly Week[]): number {
 }
 
 const MAX_WEEKS = 27
-/** Fewer are as wide as these. */
-const MIN_WEEKS = 26
-
 function firstOfMonth(week: Week): DayLook | undefined {
   return week.find(day => day?.date.endsWith('-01'))
 }
 
-/** The weeks of a part, and room for those that the other part has more. */
-function weeksOf(weeks: readonly Week[], most: number): Html[] {
+function weeksOf(weeks: readonly Week[]): Html[] {
   const head = html`<span></span>${WEEKDAYS.map((name, index) => html`<span>${index % 2 === 0 ? name.slice(0, 1) : nothing}</span>`)}`
   return [
     head,
@@ -53,7 +48,6 @@ function weeksOf(weeks: readonly Week[], most: number): Html[] {
       const first = firstOfMonth(week) ?? (index === 0 ? week.find(day => day !== undefined) : undefined)
       return html`<span>${first && monthName(Date.parse(first.date))}</span>${week.map(cell)}`
     }),
-    ...Array<Html>(most - weeks.length).fill(html`<span class="room"></span>`),
   ]
 }
 

@@ -4,7 +4,7 @@ import { DAY_MS, addBuckets, bucketStart } from '../../contract/time.ts'
 import { BREAK_DAYS } from '../../stats/training.ts'
 import { zoneClock } from '../../stats/zone-clock.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
-import { isThisYear, monthName, shortDay } from '../text/text.ts'
+import { isThisYear, monthName, shortDay, type Zoned } from '../text/text.ts'
 
 /**
  * What pictures are drawn with. Positions are per cent of the plane, so that one drawing fits every width: bars, dots and letters keep
@@ -21,17 +21,22 @@ export interface Plane {
   readonly axes: Html
 }
 
-interface PlaneOptions {
-  readonly time: Range
-  /** How long a bar is: a name stands below the middle of the first bar of its time. In milliseconds. */
-  readonly part?: number
+interface Values {
   readonly values: Range
   readonly isNice?: boolean
-  readonly timeZone: string
   readonly text: (value: number) => string
 }
 
-export function plane({ time, part = 0, values, isNice = false, timeZone, text }: PlaneOptions): Plane {
+/** The plane of some whole parts of time. */
+export function plane(
+  { timeZone }: Zoned,
+  parts: readonly { readonly begin: number; readonly until: number }[],
+  { values, isNice, text }: Values,
+): Plane {
+  const { begin = 0, until = 0 } = parts.at(-1) ?? {}
+  const time: Range = [parts[0]?.begin ?? 0, until]
+  // A name stands below the middle of the first bar of its time.
+  const part = until - begin
   const x = scaleUtc(time, [0, 100])
   const scale = valueScale(values, text, isNice)
   const ticks = timeTicks(time, timeZone, part)
@@ -42,7 +47,7 @@ export function plane({ time, part = 0, values, isNice = false, timeZone, text }
   return { x, y: scale.y, axes: html`${scale.axes}<svg class="times" y="100%">${times}</svg>` }
 }
 
-export function valueScale(values: Range, text: PlaneOptions['text'], isNice = false): Omit<Plane, 'x'> {
+export function valueScale(values: Range, text: Values['text'], isNice = false): Omit<Plane, 'x'> {
   const y = scaleLinear(values, [100, 0])
   if (isNice) y.nice(VALUE_TICKS)
   const steps = y.ticks(VALUE_TICKS).filter(Number.isInteger)
@@ -174,13 +179,15 @@ export function dots(
   )
 }
 
-/** Grades: filled dots of what was passed, and hollow ones. */
+/** Grades: filled dots of what was passed, hollow ones of what was not, pale ones of what is so far. */
 export function resultDots(
   space: Pick<Plane, 'x' | 'y'>,
-  points: readonly (Point & { readonly isPassed: boolean })[],
+  points: readonly (Point & { readonly isPassed: boolean; readonly isCurrent?: boolean })[],
 ): Html {
-  const [passed = [], others = []] = [true, false].map(wanted => points.filter(({ isPassed }) => isPassed === wanted))
-  return html`${dots('filled', space, passed)}${dots('hollow', space, others)}`
+  const looks = Map.groupBy(points, ({ isPassed, isCurrent = false }) =>
+    isCurrent ? 'so-far' : isPassed ? 'filled' : 'hollow',
+  )
+  return html`${[...looks].map(([look, ofLook]) => dots(look, space, ofLook))}`
 }
 
 /** What a mark says, above or below it. */

@@ -6,7 +6,7 @@ import { pause } from '../../fairness.ts'
 import { beyondUsual } from '../../stats/usual.ts'
 import { csvFile } from '../files.ts'
 import { figure, html, type Html, nothing, type Part } from '../html.ts'
-import { emptyState, mainStat, noRecords, stat, stats } from '../layout/components.ts'
+import { emptyState, noRecords, stat, stats } from '../layout/components.ts'
 import { type DashboardPage, view, type Viewer, type Visit } from '../page.ts'
 import {
   comparedDays,
@@ -69,7 +69,11 @@ export interface WithDocument<Session> {
   readonly document: string | undefined
 }
 
-export interface Area<Query extends PeriodQuery, Shown, Session> {
+interface Listed {
+  readonly sessions: readonly unknown[]
+}
+
+export interface Area<Query extends PeriodQuery, Shown extends Listed, Session> {
   readonly section: 'training' | 'locks'
   readonly area: AreaName
   readonly title: string
@@ -79,14 +83,12 @@ export interface Area<Query extends PeriodQuery, Shown, Session> {
   readonly nothingYet: (viewer: Viewer) => readonly [title: string, text: string]
   /** What is shown of a period, all days if it is undefined; undefined if there are no records at all. */
   readonly read: (visit: Visit, query: Query, period: Period | undefined) => Promise<Shown | undefined>
-  readonly isEmpty: (shown: Shown) => boolean
   /** The title and the text where no session is in the period, or matches. */
   readonly none: (viewer: Viewer, shown: Shown) => readonly [title: string, text: Part]
   /** The heading, if it says more than the title, and below it: what does not depend on the period. */
   readonly heading?: (visit: Visit, shown: Shown) => Html
   readonly lead?: (visit: Visit, shown: Shown) => Html | undefined
   readonly fields?: (visit: Visit, shown: Shown) => Html
-  readonly note?: (viewer: Viewer, shown: Shown) => Html
   readonly tiles: (viewer: Viewer, shown: Shown) => Html
   /** Of several days. */
   readonly pictures: (visit: Visit, shown: Shown) => Html
@@ -99,7 +101,7 @@ export interface Area<Query extends PeriodQuery, Shown, Session> {
   }
 }
 
-export function areaPages<Query extends PeriodQuery, Shown, Session>(
+export function areaPages<Query extends PeriodQuery, Shown extends Listed, Session>(
   area: Area<Query, Shown, Session>,
 ): readonly DashboardPage[] {
   const { section, addresses, file } = area
@@ -137,7 +139,10 @@ export async function* fewAtOnce<Session extends { readonly id: number }>(
   }
 }
 
-async function showArea<Query extends PeriodQuery, Shown, Session>(area: Area<Query, Shown, Session>, visit: Visit) {
+async function showArea<Query extends PeriodQuery, Shown extends Listed, Session>(
+  area: Area<Query, Shown, Session>,
+  visit: Visit,
+) {
   const { viewer, now } = visit
   const { title, list, addresses } = area
   const query = queryOf(addresses, visit)
@@ -145,7 +150,7 @@ async function showArea<Query extends PeriodQuery, Shown, Session>(area: Area<Qu
   const problem = period && periodProblem(period)
   const shown = await area.read(visit, query, period)
   if (shown === undefined) return view({ title, body: noRecords(viewer, ...area.nothingYet(viewer)) })
-  const isEmpty = area.isEmpty(shown)
+  const isEmpty = shown.sessions.length === 0
   const [none, text] = area.none(viewer, shown)
   const isOneDay = period !== undefined && period.first === period.last
   return view({
@@ -155,7 +160,6 @@ async function showArea<Query extends PeriodQuery, Shown, Session>(area: Area<Qu
     body: html`
       ${filterBar(addresses, query, period, area.fields?.(visit, shown))}
       ${problem === undefined || isEmpty ? nothing : html`<p class="problem" role="alert">${problem}</p>`}
-      ${isEmpty ? nothing : area.note?.(viewer, shown)}
       ${
         isEmpty
           ? emptyState(none, problem ?? text, clearLink(addresses, query))
@@ -189,21 +193,17 @@ function filterBar<Query extends PeriodQuery>(
   fields: Html | undefined,
 ): Html {
   const { path, unfiltered } = addresses
-  const control = {
-    query,
-    period,
-    addressOf: (changes: Partial<PeriodQuery>) => addressOf(addresses, { ...query, ...changes }),
-  }
+  const addressFor = (changes: Partial<PeriodQuery>) => addressOf(addresses, { ...query, ...changes })
   return html`
     <div class="filters">
-      ${stepper(control)}
+      ${stepper(query, period, addressFor)}
       ${
         fields === undefined
-          ? presetLinks(control)
+          ? presetLinks(query, addressFor)
           : html`
               <details class="fold">
                 <summary>Filters</summary>
-                ${presetLinks(control)}
+                ${presetLinks(query, addressFor)}
                 <form method="get" action="${path}" data-submit-on-change>
                   ${hiddenFields(addressOf(addresses, query, unfiltered))}
                   ${fields}
@@ -250,15 +250,15 @@ export function daysBefore<Query extends PeriodQuery>(
   return { text: comparedText(period), scope: scopeOf(compared), address }
 }
 
-/** Figures of the days and filters of `scope`, each beside what it was before; the first one answers what somebody opens the page for. */
-export function figureTiles(figures: readonly Figure[], scope: string, days?: DaysBefore): Html {
+/** Figures of the days and filters of `scope`, each beside what it was before; the first one answers what somebody opens the page for, or all of them do. */
+export function figureTiles(figures: readonly Figure[], scope: string, days?: DaysBefore, areAllLarge = false): Html {
   return stats(
     ...figures.map((shown, index) => {
       const { name, of, value, text, note } = shown
-      const verdict = days && verdictOf(shown, days, index === 0)
-      const tile = index === 0 ? mainStat : stat
+      const verdict = days && verdictOf(shown, days, index === 0 || areAllLarge)
       const main = shown.shown ?? (value === null ? NONE : figure(`${of} ${scope}`, value, text(value)))
-      return tile(name, main, verdict && note ? html`${verdict}<br>${note}` : (verdict ?? note))
+      const look = areAllLarge ? 'stat large' : index === 0 ? 'stat main' : 'stat'
+      return stat(name, main, verdict && note ? html`${verdict}<br>${note}` : (verdict ?? note), look)
     }),
   )
 }
@@ -277,35 +277,29 @@ function verdictOf(shown: Figure, { text: [preposition, other], scope, address }
   return html`${sign}\u00a0${differenceText(Math.abs(beyond))}<span class="hidden"> ${name}</span> <span class="nowrap">(before ${then})</span>`
 }
 
-interface PeriodControl {
-  readonly query: PeriodQuery
-  /** Undefined if all days are shown. */
-  readonly period: Period | undefined
-  readonly addressOf: (changes: Partial<PeriodQuery>) => string
-}
+type AddressFor = (changes: Partial<PeriodQuery>) => string
 
-function presetLinks({ query, addressOf }: PeriodControl): Html {
+function presetLinks(query: PeriodQuery, addressFor: AddressFor): Html {
   return html`<nav class="choice" aria-label="Period">${presetNames.map(preset => {
     const isShown = query.days === undefined && query.preset === preset
     const [short, title] = [presetTitle(preset, 'short'), presetTitle(preset)]
-    return html`<a href="${addressOf({ preset, days: undefined })}"${short === title ? nothing : html` title="${title}"`}${isShown ? html` aria-current="true"` : nothing}>${short}</a>`
+    return html`<a href="${addressFor({ preset, days: undefined })}"${short === title ? nothing : html` title="${title}"`}${isShown ? html` aria-current="true"` : nothing}>${short}</a>`
   })}</nav>`
 }
 
 /** The days that are shown, between arrows to as many before and after them. They open fields for the first and the last one. */
-function stepper(control: PeriodControl): Html {
-  const { period, addressOf } = control
+function stepper(query: PeriodQuery, period: Period | undefined, addressFor: AddressFor): Html {
   if (period === undefined || period.length === 0)
-    return html`<div class="stepper">${dateFields(control, 'All days')}</div>`
+    return html`<div class="stepper">${dateFields('All days', query, addressFor)}</div>`
   const [days, year] = [daysText(period), formatDate(period.last).slice(0, 4)]
   const address = (steps: -1 | 1) => {
     const step = stepFrom(period, steps)
-    return step && addressOf(step)
+    return step && addressFor(step)
   }
   return html`
     <nav class="stepper" aria-label="Steps">
       ${stepTo('prev', address(-1), 'Period before')}
-      ${dateFields(control, html`${days}${days.includes(year) ? nothing : html`<span class="on-paper"> ${year}</span>`}`)}
+      ${dateFields(html`${days}${days.includes(year) ? nothing : html`<span class="on-paper"> ${year}</span>`}`, query, addressFor, period)}
       ${stepTo('next', address(1), 'Period after')}
     </nav>
   `
@@ -336,10 +330,10 @@ export function recordSteps(
 }
 
 /** In a menu: fields of dates take long to draw, and few people need them. */
-function dateFields({ query, period, addressOf }: PeriodControl, shown: Part): Html {
+function dateFields(shown: Part, query: PeriodQuery, addressFor: AddressFor, period?: Period): Html {
   const days = query.days ?? (period && [period.first, period.last])
   const [from = '', to = ''] = days?.map(formatDate) ?? []
-  const address = addressOf({ preset: DEFAULT_PRESET, days: undefined })
+  const address = addressFor({ preset: DEFAULT_PRESET, days: undefined })
   return html`
     <details class="menu dates">
       <summary><span class="hidden">Dates: </span>${shown}</summary>

@@ -245,18 +245,6 @@ export function partFigures(
   })
 }
 
-/** A plane of the time of whole parts. */
-export function planeOfTime(
-  { timeZone }: Viewer,
-  { parts, from, to }: TimeInParts,
-  shown: Pick<Parameters<typeof plane>[0], 'values' | 'isNice' | 'text'>,
-): Plane {
-  const edges = boundaries(parts)
-  const [begin = 0, until = 0] = edges.slice(-3)
-  const time: Range = [edges[0] ?? from, edges.at(-1) ?? to]
-  return plane({ ...shown, time, part: until - begin, timeZone })
-}
-
 /** The pale band behind marks: at the middle of each part, what is usual there. */
 export function usualBand(space: Plane, parts: readonly Place[], usual: readonly (Usual | undefined)[]): Html {
   const edges = usual.flatMap((range, index): (Edges | null)[] => {
@@ -341,7 +329,7 @@ function planeOf(viewer: Viewer, bars: Bars, usual: readonly (Usual | undefined)
   const highest = isShare && most > 40 ? 100 : most
   // One kind of numbers on an axis.
   const { axisText = highest < MIN_SHORT ? numberText : COMPACT.format } = bars
-  return planeOfTime(viewer, time, { values: [0, highest || 1], isNice: true, text: axisText })
+  return plane(viewer, time.parts, { values: [0, highest || 1], isNice: true, text: axisText })
 }
 
 /** `20,000`, `20M`: there is little space. */

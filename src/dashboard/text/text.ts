@@ -280,6 +280,7 @@ const forms = {
   date: { ...day, year: 'numeric' },
   day,
   month: { month: 'long', year: 'numeric' },
+  monthName: { month: 'short' },
   weekdayDate: { weekday: 'short', ...day },
   weekday: { weekday: 'short' },
   time,
@@ -297,24 +298,20 @@ function round1(value: number): number {
 }
 
 export function monthName(day: number): string {
-  return MONTH.format(day)
+  return formatIn('UTC', 'monthName').format(day)
 }
 
 /** `23 Nov` */
 export function shortDay(day: number): string {
-  return DAY.format(day)
+  return formatIn('UTC', 'day').format(day)
 }
 
 /** `6–12 Apr`, `24 Aug – 21 Nov`: whole days, with the year if it is not this one. */
 export function dayRange(first: number, last: number): string {
   const isClear = [first, last].every(day => isThisYear({ timeZone: 'UTC' }, day))
-  return (isClear ? DAY : DATE)
+  return formatIn('UTC', isClear ? 'day' : 'date')
     .formatRange(first, last)
     .replace(/^(\d+)\s–\s/, '$1–')
     .replaceAll(/(?<=\d)–(?=\d)/g, '–\u2060')
     .replaceAll(' ', '\u00a0')
 }
-
-const MONTH = dateFormat({ month: 'short', timeZone: 'UTC' })
-const DAY = dateFormat({ ...day, timeZone: 'UTC' })
-const DATE = dateFormat({ ...day, year: 'numeric', timeZone: 'UTC' })

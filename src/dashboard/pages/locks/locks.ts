@@ -58,7 +58,6 @@ const locks: Area<PeriodQuery, ShownWithNow, LockStats> = {
     const endings = counted.length > MAX_JUDGED ? undefined : await endingsOf(visit, counted, time)
     return { ...shown, active, newest, endings }
   },
-  isEmpty: ({ sessions }) => sessions.length === 0,
   none: (_viewer, { period }) => [
     'No lock sessions',
     `There is none${period === undefined ? '' : ` ${periodText(period)}`}.`,

@@ -12,12 +12,12 @@ import { figure, html, type Html, nothing, type Part } from '../../html.ts'
 import { recordName, programLink, type Programs } from '../../text/names.ts'
 import type { Reader, Viewer } from '../../page.ts'
 import { daysName, daysText } from '../../text/period.ts'
-import { countText, durationText, NONE, numberText, partText, percentText, timeAgo, shortDay } from '../../text/text.ts'
+import { countText, durationText, numberText, partText, percentText, timeAgo, shortDay } from '../../text/text.ts'
 import { knownEnd, lockText, practiceMark, readLock } from '../locks/states.ts'
 import { endAhead, lockTime, plannedEndStat, progressBar, tickingTime } from '../locks/time.ts'
 import { lockedFigure, shareBars } from '../locks/locks.ts'
 import { barStrip, rangeText, strip } from '../parts.ts'
-import { gradeStrip, repetitionBars } from '../training/pictures.ts'
+import { amountBars, gradeStrip } from '../training/pictures.ts'
 import { gradeNote, lastGrades, tenWith } from '../training/session.ts'
 import { medianFigure, repsFigure, type ShownTraining, weekSoFar } from '../training/training.ts'
 import { countedUntil } from '../../../stats/known-time.ts'
@@ -156,7 +156,7 @@ export function weeksCard(
     const reps = html`${repsFigure(totals.reps, scope)} in total`
     const repsOfWeek = numberText(periods.at(-1)?.reps ?? 0)
     const median = grade === null ? nothing : medianFigure(grade.median, scope)
-    const bars = barStrip(viewer, repetitionBars(viewer, training, now))
+    const bars = barStrip(viewer, amountBars(viewer, training, now))
     strips.push(strip('/training#repetitions', 'Repetitions', reps, bars, repsOfWeek))
     const dots = gradeStrip(viewer, training)
     strips.push(strip('/training#grades', 'Median grade', median, dots, week && percentText(week.median)))

@@ -22,14 +22,16 @@ import { dateTime, distanceText, NONE, numberText, percentText, yearOf } from '.
 export interface TrainingQuery extends Filters, PeriodQuery {
   /** In discreet mode addresses do not name types either. */
   readonly discreet: boolean
-  readonly measure: Measure
+  readonly measure: (typeof measures)[number][0]
   readonly sort: Sort
   readonly descending: boolean
 }
 
 /** What the bars of a period are of. */
-export const measures = { repetitions: 'Repetitions', distance: 'Distance' } as const
-export type Measure = keyof typeof measures
+const measures = [
+  ['repetitions', 'Repetitions'],
+  ['distance', 'Distance'],
+] as const
 
 const sorts = ['at', 'program', 'grade', 'reps', 'distance'] as const
 type Sort = (typeof sorts)[number]
@@ -67,6 +69,14 @@ export const trainingAddresses: Addresses<TrainingQuery> = {
   },
 }
 
+/** Links that switch between what sessions are measured by. */
+export function measureChoice(query: TrainingQuery): Html {
+  return html`<nav class="choice" aria-label="Measure">${measures.map(([measure, title]) => {
+    const current = measure === query.measure ? html` aria-current="true"` : nothing
+    return html`<a href="${addressOf(trainingAddresses, query, { measure })}#${measure}"${current}>${title}</a>`
+  })}</nav>`
+}
+
 /** The days and the filters of figures, for their marks. */
 export function scopeOf(query: TrainingQuery, days: Days | undefined): string {
   const filters = new URLSearchParams()
@@ -74,8 +84,8 @@ export function scopeOf(query: TrainingQuery, days: Days | undefined): string {
   return filters.size === 0 ? daysName(days) : `${daysName(days)} ${filters}`
 }
 
-/** The fields of the filters; types and programs are those of the period. */
-export function filterFields(
+/** The fields of the filters; types and programs are those of all sessions. */
+export function fieldsOf(
   viewer: Viewer,
   { type, program, passed }: TrainingQuery,
   programs: Programs,
@@ -145,7 +155,7 @@ export async function sessionRows(
   programs: Programs,
   known: readonly SessionStats[],
 ): Promise<Html> {
-  const paged = paginate(sortedBy(query, sessions, programs), visit.query)
+  const paged = paginate(sorted(query, sessions, programs), visit.query)
   const range = gradeRange(paged.rows.flatMap(({ grade }) => grade ?? []))
   // Segments of one type alone are not compared with whole sessions.
   const usual = new Map(paged.rows.map(one => [one.id, usualOfProgram(known, known.lastIndexOf(one), gradeOf)]))
@@ -291,7 +301,7 @@ function sortLink(filters: TrainingQuery, sort: Sort, text: string): Html {
 }
 
 /** Sessions in the order of the table; equal ones the newest first. */
-export function sortedBy(
+export function sorted(
   { sort, descending }: TrainingQuery,
   sessions: readonly SessionStats[],
   programs: Programs,

@@ -3,19 +3,7 @@ import { countedUntil } from '../../../stats/known-time.ts'
 import type { SessionStats, Totals, TrainingSummary } from '../../../stats/training.ts'
 import { type Usual, usualOfProgram } from '../../../stats/usual.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
-import {
-  breakBoxes,
-  dots,
-  edgeOf,
-  gradeRange,
-  linePath,
-  markText,
-  percent,
-  type Plane,
-  type Point,
-  resultDots,
-  uprights,
-} from '../../charts/plane.ts'
+import { breakBoxes, edgeOf, gradeRange, linePath, markText, resultDots, uprights, plane } from '../../charts/plane.ts'
 import { figuresTable, type LegendItem, picture } from '../../charts/picture.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
 import type { TableColumn } from '../../layout/components.ts'
@@ -28,7 +16,6 @@ import {
   type Measured,
   partFigures,
   type PartRow,
-  planeOfTime,
   strip,
   summaryOf,
   type TimeInParts,
@@ -82,6 +69,7 @@ export function gradePicture(viewer: Viewer, shown: ShownSessions, byType: Html 
     ...(isOfProgram ? [] : ([['line', `Median of a ${time.unit}`]] as const)),
     ...(isDense ? ([['spread', '10th to 90th percentile']] as const) : []),
     ...(marks.every(({ isPassed }) => isPassed) ? [] : ([['hollow', 'Not passed']] as const)),
+    ...(running.length === 0 ? [] : ([['so-far', `This ${time.unit} so far`]] as const)),
     ...usualLegend(isOfProgram ? 'session' : time.unit, usual),
     ...(breaks.toString() === '' ? [] : ([['break', 'Break of two weeks or more']] as const)),
   ]
@@ -93,7 +81,7 @@ export function gradePicture(viewer: Viewer, shown: ShownSessions, byType: Html 
     drawing:
       drawn.length === 0
         ? undefined
-        : html`${space.axes}${usualBand(space, places, usual)}${breaks}${isDense ? uprights('spread', space, line) : nothing}${linePath('line', space, points)}${dots('so-far', space, running)}${resultDots(space, marks)}${gradeTexts(space, line, marks)}`,
+        : html`${space.axes}${usualBand(space, places, usual)}${breaks}${isDense ? uprights('spread', space, line) : nothing}${linePath('line', space, points)}${resultDots(space, [...running, ...marks])}${gradeTexts(space, line, marks)}`,
     empty: `${NO_GRADES}.`,
     legend: drawn.length === 0 ? [] : legend,
     figures: isDense
@@ -114,11 +102,14 @@ function gradeColumns(summary: TrainingSummary, usual: readonly (Usual | undefin
 }
 
 /** Beside the end of the line, what it is there; above the highest session, its grade. */
-function gradeTexts({ x, y }: Plane, line: readonly GradePoint[], marks: readonly GradePoint[]): Html {
+function gradeTexts(
+  { x, y }: ReturnType<typeof planeOf>,
+  line: readonly GradePoint[],
+  marks: readonly GradePoint[],
+): Html {
   const end = line.at(-1)
   const [best, ...others] = marks.toSorted((a, b) => b.value - a.value || b.at - a.at)
-  const endsAt = end === undefined ? 0 : x(end.until) + 1.5
-  return html`${end && markText(endsAt, y(end.value), html`${numberText(end.value)}${end.isCurrent && html`<tspan x="${percent(endsAt)}" dy="1.2em">so far</tspan>`}`, ' at-end')}${
+  return html`${end && markText(x(end.until) + 1.5, y(end.value), numberText(end.value), ' at-end')}${
     best === undefined || best === end || best.value === others.at(-1)?.value
       ? nothing
       : markText(x(best.at), y(best.value), numberText(best.value), edgeOf(x(best.at)))
@@ -137,10 +128,9 @@ export function gradeStrip(viewer: Viewer, shown: ShownSessions): Html {
   const usual = usualOf(shown.time, shown.earlier && medians(shown.earlier), medians(shown.summary))
   const points = medianPoints(shown).filter(point => point !== null)
   const space = planeOf(viewer, shown, [...points.map(({ value }) => value), ...ends(usual)])
-  const [running, whole] = [true, false].map(wanted => points.filter(({ isCurrent }) => isCurrent === wanted))
   const [most] = points.toSorted((a, b) => b.value - a.value)
   return strip(
-    html`${usualBand(space, shown.time.parts, usual)}${dots('filled', space, whole ?? [])}${dots('so-far', space, running ?? [])}${most && markText(space.x(most.at), space.y(most.value), numberText(most.value), edgeOf(space.x(most.at)))}`,
+    html`${usualBand(space, shown.time.parts, usual)}${resultDots(space, points)}${most && markText(space.x(most.at), space.y(most.value), numberText(most.value), edgeOf(space.x(most.at)))}`,
   )
 }
 
@@ -153,7 +143,7 @@ function sessionFigures(
   viewer: Viewer,
   { daysAddress }: ShownSessions,
   sessions: readonly SessionStats[],
-  space: Plane,
+  space: ReturnType<typeof planeOf>,
   note: Html,
 ): Html {
   return figuresTable<SessionStats>({
@@ -175,7 +165,9 @@ function medians({ spreads }: TrainingSummary): Measured[] {
   return spreads.map(spread => ({ value: spread?.median ?? null, isEmpty: spread === null }))
 }
 
-interface GradePoint extends Point {
+interface GradePoint {
+  readonly at: number
+  readonly value: number
   /** The end of what it stands for. */
   readonly until: number
   readonly low: number
@@ -201,70 +193,61 @@ function medianPoints({ summary, time }: ShownSessions): (GradePoint | null)[] {
   })
 }
 
-function planeOf(viewer: Viewer, { time }: ShownSessions, grades: readonly number[]): Plane {
-  return planeOfTime(viewer, time, { values: gradeRange(grades), text: percentText })
+function planeOf(viewer: Viewer, { time }: ShownSessions, grades: readonly number[]) {
+  return plane(viewer, time.parts, { values: gradeRange(grades), text: percentText })
 }
 
 const NO_GRADES = 'No grades in this period'
 
-/** Repetitions and distance by week, month, quarter or year. */
-
-export function repetitionBars(
-  viewer: Viewer,
-  shown: ShownSessions,
-  now: number,
-  { goal, actions }: { readonly goal?: number | undefined; readonly actions?: Html } = {},
-): Bars {
-  const { time, summary } = shown
-  return {
-    ...measuredOf(viewer, shown, now, ({ reps }) => reps),
-    id: 'repetitions',
-    title: `Repetitions per ${time.unit}`,
-    empty: 'No repetitions in this period',
-    actions,
-    series: [{ title: 'Repetitions', look: 'solid', values: summary.periods.map(({ reps }) => reps) }],
-    goal:
-      goal === undefined || time.unit !== 'week'
-        ? undefined
-        : { value: goal, text: `Weekly goal: ${numberText(goal)}` },
-    text: numberText,
-  }
+interface AmountOptions {
+  readonly measure?: 'repetitions' | 'distance'
+  readonly goal?: number | undefined
+  readonly actions?: Html
 }
 
-export function distanceBars(viewer: Viewer, shown: ShownSessions, now: number, actions: Html): Bars {
-  const { time, summary } = shown
-  const [, measure] = distanceIn(viewer.units, 0)
-  const isKnown = summary.periods.some(({ sessions, distance }) => sessions > 0 && distance !== null)
-  const inUnits = ({ distance }: Totals) => (distance === null ? null : distanceIn(viewer.units, distance)[0])
-  return {
-    ...measuredOf(viewer, shown, now, totals => (isKnown ? inUnits(totals) : null)),
-    id: 'distance',
-    title: `Distance per ${time.unit} (${measure})`,
-    empty: 'No distance is known in this period',
-    actions,
-    series: [{ title: `Distance (${measure})`, look: 'solid', values: summary.periods.map(inUnits) }],
-    cellText: numberText,
-    text: value => distanceText(viewer, value * (viewer.units === 'imperial' ? 304_800 : 1_000_000)),
-  }
-}
-
-/** What is measured of each part, and of those before. */
-function measuredOf(
+/** Repetitions, or distance, by week, month, quarter or year. */
+export function amountBars(
   viewer: Viewer,
   { time, summary, earlier, daysAddress }: ShownSessions,
   now: number,
-  valueOf: (totals: Totals) => number | null,
-) {
+  { measure = 'repetitions', goal, actions }: AmountOptions = {},
+): Bars {
+  const isDistance = measure === 'distance'
+  const [, unit] = distanceIn(viewer.units, 0)
+  const inUnits = (distance: number | null) => (distance === null ? null : distanceIn(viewer.units, distance)[0])
+  const valueOf = ({ reps, distance }: Totals) => (isDistance ? inUnits(distance) : reps)
+  const isAnyKnown = summary.periods.some(totals => totals.sessions > 0 && valueOf(totals) !== null)
   const knownUntil = countedUntil(viewer.asOf, now)
   const measuredIn = (parts: typeof time.parts, periods: readonly Totals[]): Measured[] =>
     periods.map((totals, index) => {
       const isKnown = (parts[index]?.begin ?? 0) <= knownUntil || totals.sessions > 0
-      return { value: isKnown ? valueOf(totals) : null, isEmpty: totals.sessions === 0 }
+      const value = isKnown && (isAnyKnown || !isDistance) ? valueOf(totals) : null
+      return { value, isEmpty: totals.sessions === 0 }
     })
   return {
+    id: measure,
+    title: isDistance ? `Distance per ${time.unit} (${unit})` : `Repetitions per ${time.unit}`,
+    empty: isDistance ? 'No distance is known in this period' : 'No repetitions in this period',
     time,
     daysAddress,
+    actions,
+    series: [
+      {
+        title: isDistance ? `Distance (${unit})` : 'Repetitions',
+        look: 'solid',
+        values: summary.periods.map(valueOf),
+      },
+    ],
     measured: measuredIn(time.parts, summary.periods),
     earlier: earlier && measuredIn(time.earlier, earlier.periods),
+    goal:
+      goal === undefined || isDistance || time.unit !== 'week'
+        ? undefined
+        : { value: goal, text: `Weekly goal: ${numberText(goal)}` },
+    cellText: numberText,
+    text: value =>
+      isDistance
+        ? distanceText(viewer, value * (viewer.units === 'imperial' ? 304_800 : 1_000_000))
+        : numberText(value),
   }
 }

@@ -75,7 +75,7 @@ function failedText(viewer: Viewer, runs: readonly Run[], length: number): strin
 
 const MAX_FAILED = 3
 
-/** The passing grades of today, by position; 0 where there is none. */
+/** The passing grades of today, by position from 0; 0 where there is none. */
 export function passingGrades({ Segment }: TrainingTemplate): { readonly type: string; readonly grade: number }[] {
   return Segment.flatMap(({ type, repeat, passFailEnabled, passGradeThreshold = 0 }) => {
     const passing = { type, grade: passFailEnabled === false ? 0 : passGradeThreshold }
@@ -85,16 +85,19 @@ export function passingGrades({ Segment }: TrainingTemplate): { readonly type: s
 
 const MAX_POSITIONS = 1000
 
+export type Passing = ReturnType<typeof passingGrades>
+
+/** That of a segment, 0 if it has none; undefined if the program has other segments now. */
+export function passingAt(passing: Passing, position: number, type: string | undefined): number | undefined {
+  const one = passing[position]
+  return one?.type === type ? one?.grade : undefined
+}
+
 /** A column for each session; the rows are positions of segments. */
-function runColumns(
-  { viewer }: Visit,
-  runs: readonly Run[],
-  passing: ReturnType<typeof passingGrades>,
-): TableColumn<number>[] {
+function runColumns({ viewer }: Visit, runs: readonly Run[], passing: Passing): TableColumn<number>[] {
   /** The newest of the segments at a position: sessions that ended early have fewer. */
   const newestAt = (position: number) => runs.findLast(({ segments }) => position < segments.length)?.segments[position]
-  const passingAt = (position: number) =>
-    passing[position]?.type === newestAt(position)?.type ? (passing[position]?.grade ?? 0) : 0
+  const gradeAt = (position: number) => passingAt(passing, position, newestAt(position)?.type) ?? 0
   return [
     {
       title: 'Segment',
@@ -103,7 +106,7 @@ function runColumns(
     {
       title: 'Passes at',
       numeric: true,
-      cell: position => (passingAt(position) === 0 ? NONE : percentText(passingAt(position))),
+      cell: position => (gradeAt(position) === 0 ? NONE : percentText(gradeAt(position))),
     },
     ...runs.map(({ session, segments }): TableColumn<number> => {
       return {
@@ -111,7 +114,7 @@ function runColumns(
           session.grade,
         )}`,
         numeric: true,
-        cell: position => runCell(segments[position], passingAt(position)),
+        cell: position => runCell(segments[position], gradeAt(position)),
       }
     }),
   ]

@@ -8,8 +8,8 @@ import { trainingHistory } from '../../../stats/training-history.ts'
 import { trainingSession } from '../../../stats/training-queries.ts'
 import type { SessionStats } from '../../../stats/training.ts'
 import { type Usual, usualOfProgram } from '../../../stats/usual.ts'
-import { legendMark } from '../../charts/picture.ts'
-import { boxes, dots, gradeRange, linePath, markText, resultDots, uprights, valueScale } from '../../charts/plane.ts'
+import { legendOf } from '../../charts/picture.ts'
+import { boxes, dots, gradeRange, linePath, markText, resultDots, tickAt, valueScale } from '../../charts/plane.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import { label } from '../../text/labels.ts'
 import { typeName, personName, personOf, recordName, programLink, readPrograms } from '../../text/names.ts'
@@ -32,7 +32,7 @@ import {
 import { dateText, dateTime, durationText, monthName, NONE, numberText, percentText } from '../../text/text.ts'
 import { recordSteps } from '../area.ts'
 import { beyondText, GRADES, rangeText, strip, type Words } from '../parts.ts'
-import { passingGrades } from './program-runs.ts'
+import { type Passing, passingAt, passingGrades } from './program-runs.ts'
 import { distanceOf } from './list.ts'
 
 export const trainingSessionPages: readonly DashboardPage[] = [
@@ -125,9 +125,10 @@ function lastTen(
     `Last ${ten.length} ${WITH_PROGRAM}`,
     html`
       ${lastGrades(viewer, ten, session, usual)}
-      <ul class="legend">${usual === undefined ? nothing : html`<li>${legendMark('usual')}Usual before this one</li>`}${
-        ten.every(({ passed }) => passed) ? nothing : html`<li>${legendMark('hollow')}Not passed</li>`
-      }</ul>
+      ${legendOf([
+        ...(usual === undefined ? [] : ([['usual', 'Usual before this one']] as const)),
+        ...(ten.every(({ passed }) => passed) ? [] : ([['hollow', 'Not passed']] as const)),
+      ])}
     `,
   )
 }
@@ -177,7 +178,9 @@ function amountStats(
   segments: readonly Row[],
   passing: Passing,
 ): Html[] {
-  const judged = segments.filter(segment => !segment.passed || passingAt(passing, segment) !== 0)
+  const judged = segments.filter(
+    segment => !segment.passed || passingAt(passing, segment.position - 1, segment.type) !== 0,
+  )
   const passed = judged.filter(segment => segment.passed).length
   const others = segments.length - judged.length
   const seconds = segments.reduce((sum, { durationMeasured }) => sum + durationMeasured, 0)
@@ -212,17 +215,6 @@ function amountStats(
 
 type Row = TrainerSegment & { readonly position: number }
 
-type Passing = ReturnType<typeof passingGrades>
-
-/** The passing grade of today at the position of a segment, 0 if it has none; undefined if the program has other segments now. */
-function passingAt(passing: Passing, { position, type }: Row): number | undefined {
-  const one = passing[position - 1]
-  return one?.type === type ? one.grade : undefined
-}
-
-/** Positions as they are. */
-const SELF = { x: (at: number) => at, y: (value: number) => value }
-
 /** What matters of each segment; all of it is in the data of the record. */
 function segmentTable({ viewer, path, query }: Visit, segments: readonly Row[], passing: Passing): Html {
   if (segments.length === 0) return html`<p class="muted">This session has no segments.</p>`
@@ -230,7 +222,7 @@ function segmentTable({ viewer, path, query }: Visit, segments: readonly Row[], 
   const graded = segments.filter(({ percentGrade, passed }) => percentGrade > 0 || !passed)
   const [weakest, next] = graded.toSorted((a, b) => a.percentGrade - b.percentGrade)
   const isWeakest = (one: Row) => one === weakest && next !== undefined && weakest.percentGrade < next.percentGrade
-  const isKnown = segments.some(segment => passingAt(passing, segment) !== undefined)
+  const isKnown = segments.some(({ position, type }) => passingAt(passing, position - 1, type) !== undefined)
   return html`
     ${table<Row>('Segments', segmentColumns(viewer, segments, isWeakest, passing), paged.rows)}
     ${isKnown && html`<p class="muted small">A tick is the passing grade of the program today. Without one there is no bar.</p>`}
@@ -262,14 +254,13 @@ function segmentColumns(
       title: html`<span class="hidden">Bar</span>`,
       line: 'second',
       cell(segment) {
-        const least = passingAt(passing, segment)
+        const least = passingAt(passing, segment.position - 1, segment.type)
         if (least === 0 && segment.passed) return nothing
         const bar = boxes(segment.passed ? 'solid' : 'late', [
           { x: [0, Math.max(0, Math.min(100, segment.percentGrade))], y: [0, 100] },
         ])
-        const tick = { at: least ?? 0, low: 140, high: -40 }
         return strip(
-          html`${boxes('track', [{ x: [0, 100], y: [0, 100] }])}${bar}${tick.at > 0 && uprights('goal', SELF, [tick])}`,
+          html`${boxes('track', [{ x: [0, 100], y: [0, 100] }])}${bar}${least !== undefined && least > 0 && tickAt(least)}`,
           8,
         )
       },

@@ -16,17 +16,8 @@ import { comparedDays, daysName, type Period, periodText, timeOfDays } from '../
 import { countText, longDistanceText, numberText, percentText } from '../../text/text.ts'
 import { addressOf, areaPages, daysAddress, daysBefore, fewAtOnce, figureTiles, isFiltered } from '../area.ts'
 import { barPicture, beyondText, boundaries, daysOf, GRADES, inParts, isLongerThanWeek, timeSince } from '../parts.ts'
-import {
-  filterFields,
-  type Measure,
-  measures,
-  scopeOf,
-  trainingAddresses,
-  type TrainingQuery,
-  sessionRows,
-  sortedBy,
-} from './list.ts'
-import { distanceBars, gradePicture, repetitionBars, type ShownSessions } from './pictures.ts'
+import { fieldsOf, measureChoice, scopeOf, trainingAddresses, type TrainingQuery, sessionRows, sorted } from './list.ts'
+import { amountBars, gradePicture, type ShownSessions } from './pictures.ts'
 
 export type ShownTraining = NonNullable<Awaited<ReturnType<typeof readTraining>>>
 
@@ -41,7 +32,6 @@ export const trainingPages = areaPages<TrainingQuery, ShownTraining, SessionStat
     'This page will show your sessions with their grades, repetitions and distances over time.',
   ],
   read: readTraining,
-  isEmpty: ({ sessions }) => sessions.length === 0,
   none: (_viewer, shown) => [
     isFiltered(trainingAddresses, shown.query) ? 'No session matches' : 'No sessions',
     noneText(shown),
@@ -50,12 +40,8 @@ export const trainingPages = areaPages<TrainingQuery, ShownTraining, SessionStat
     const verdict = weekVerdict(visit, known, '\u00a0Repetitions')
     return html`Training${verdict && html` <span class="verdict">${verdict} so far this week</span>`}`
   },
-  fields: ({ viewer }, { query, programs, all, types }) => filterFields(viewer, query, programs, all, types),
-  note: (viewer, { query: { type } }) =>
-    type === undefined
-      ? nothing
-      : html`<p class="muted">Grades, repetitions and distances are of segments of the type ${typeName(viewer, type)} only. Results are of whole sessions.</p>`,
-  tiles: totalTiles,
+  fields: ({ viewer }, { query, programs, known, types }) => fieldsOf(viewer, query, programs, known, types),
+  tiles: (viewer, shown) => html`${typeNote(viewer, shown.query)}${totalTiles(viewer, shown)}`,
   pictures,
   table: (visit, { query, sessions, programs, known }) => sessionRows(visit, query, sessions, programs, known),
   file: {
@@ -97,12 +83,11 @@ export async function readTraining(reader: Reader, query: TrainingQuery, period:
     readPrograms(reader),
   ])
   if (history.sessions.length === 0) return undefined
-  const within = await history.select({}, span?.from, span?.to)
   const selection = await history.select(query, span?.from, span?.to)
   const { sessions } = selection
   const time = inParts(span ?? timeSince(sessions, now, viewer), now, viewer)
   const summary = await history.summary(selection, boundaries(time.parts))
-  const { types } = selection.name === within.name ? summary : await history.summary(within)
+  const { types } = await history.summary(await history.select({}))
   const earlier = period === undefined ? [] : boundaries(time.earlier)
   const compared = period && timeOfDays(comparedDays(period), timeZone)
   const before = compared && (await history.summary(await history.select(query, compared.from, compared.to)))
@@ -130,8 +115,6 @@ export async function readTraining(reader: Reader, query: TrainingQuery, period:
       time: everyTime,
     },
     daysAddress: daysAddress(trainingAddresses, query),
-    /** Of the period, whatever the filters. */
-    all: within.sessions,
     types,
     /** As many days before. */
     before,
@@ -154,30 +137,17 @@ async function* sessionsOf(
   const span = period && timeOfDays(period, viewer.timeZone)
   const history = await trainingHistory(store, access)
   const { sessions } = await history.select(query, span?.from, span?.to)
-  const sorted = sortedBy(query, sessions, await readPrograms(visit))
-  yield* fewAtOnce(sorted, ids => trainingRecords(store, access, ids))
+  const rows = sorted(query, sessions, await readPrograms(visit))
+  yield* fewAtOnce(rows, ids => trainingRecords(store, access, ids))
 }
 
 function pictures({ viewer, now }: Visit, shown: ShownTraining): Html {
   const { query } = shown
   const isOwn = viewer.subject.id === viewer.session.accountId
   const goal = isOwn ? (viewer.session.weeklyGoal ?? undefined) : undefined
-  const actions = measureChoice(query)
-  const amounts =
-    query.measure === 'distance'
-      ? distanceBars(viewer, shown, now, actions)
-      : repetitionBars(viewer, shown, now, { goal, actions })
+  const amounts = amountBars(viewer, shown, now, { measure: query.measure, goal, actions: measureChoice(query) })
   const grades = gradePicture(viewer, shown, typeMedians(viewer, shown))
   return html`<div class="charts">${patterns}${grades}${isLongerThanWeek(shown.time) ? barPicture(viewer, amounts) : nothing}</div>`
-}
-
-/** Links that switch between what sessions are measured by. */
-function measureChoice(query: TrainingQuery): Html {
-  return html`<nav class="choice" aria-label="Measure">${Object.entries(measures).map(([name, title]) => {
-    const measure = name as Measure
-    const current = measure === query.measure ? html` aria-current="true"` : nothing
-    return html`<a href="${addressOf(trainingAddresses, query, { measure })}#${name}"${current}>${title}</a>`
-  })}</nav>`
 }
 
 /** The median grade of each type, if no type was chosen; in the order of their grades. */
@@ -245,6 +215,11 @@ function noneText({ query, period, everything }: ShownTraining): Html {
   if (count === 0) return html`${none}`
   const address = addressOf(trainingAddresses, query, { preset: 'all', days: undefined })
   return html`${none} <a href="${address}">${countText(count, 'session')} at other times</a>`
+}
+
+function typeNote(viewer: Viewer, { type }: TrainingQuery): Html {
+  if (type === undefined) return nothing
+  return html`<p class="muted">Grades, repetitions and distances are of segments of the type ${typeName(viewer, type)} only. Results are of whole sessions.</p>`
 }
 
 /** Of all days, how the grade has changed leads. Of sessions chosen by their result, the rate says nothing. */

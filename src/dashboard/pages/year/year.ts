@@ -4,7 +4,7 @@ import { notFound } from '../../../contract/errors.ts'
 import { knownYears, type Totals, type YearStatistics, yearStatistics, type KnownDay } from '../../../stats/year.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
 import { card, noRecords, stat } from '../../layout/components.ts'
-import { figure, html, type Html, nothing, type Part } from '../../html.ts'
+import { html, type Html, nothing, type Part } from '../../html.ts'
 import { type DashboardPage, type Reader, view, type Viewer, type Visit, sharedAreas } from '../../page.ts'
 import { daysName, timeOfDays } from '../../text/period.ts'
 import {
@@ -22,10 +22,9 @@ import {
 import { shareBars } from '../locks/locks.ts'
 import { lockedPercent } from '../locks/list.ts'
 import { lockText } from '../locks/states.ts'
-import { stepTo } from '../area.ts'
-import { barPicture, type Bars, comparedWith, GRADES, inParts, type TimeInParts, type Words } from '../parts.ts'
+import { type Figure, figureTiles, stepTo } from '../area.ts'
+import { barPicture, type Bars, GRADES, inParts, type TimeInParts } from '../parts.ts'
 import { countedUntil } from '../../../stats/known-time.ts'
-import { beyondUsual } from '../../../stats/usual.ts'
 import { patterns } from '../../charts/plane.ts'
 import { daysCalendar, SHADES, shadesOf } from '../../charts/days.ts'
 
@@ -86,7 +85,7 @@ function monthPictures({ viewer, now }: Reader, statistics: YearStatistics): Htm
   const [locked, trained] = [monthsFrom(firstLock), monthsFrom(firstTraining)]
   const buckets = locked === undefined ? [] : months.slice(-locked.parts.length)
   const cards = [
-    trained && barPicture(viewer, repetitionsByMonth(viewer, statistics, trained)),
+    trained && barPicture(viewer, repetitionsByMonth(statistics, trained)),
     locked && barPicture(viewer, shareBars(viewer, { buckets, time: locked, earlier: undefined }, `months-${year}`)),
   ].filter(one => one !== undefined)
   return cards.length === 0 ? nothing : html`<div class="charts">${patterns}${cards}</div>`
@@ -94,10 +93,8 @@ function monthPictures({ viewer, now }: Reader, statistics: YearStatistics): Htm
 
 const MIN_MONTHS = 3
 
-function repetitionsByMonth({ timeZone }: Viewer, { year, days }: YearStatistics, time: TimeInParts): Bars {
-  const months = repsByMonth(days)
-  const { dayOf } = zoneClock(timeZone)
-  const values = time.parts.map(({ begin }) => months.get(formatDate(dayOf(begin)).slice(0, 7)) ?? 0)
+function repetitionsByMonth({ year, days }: YearStatistics, time: TimeInParts): Bars {
+  const values = [...repsByMonth(days).values()].slice(-time.parts.length)
   return {
     id: `repetitions-${year}`,
     title: 'Repetitions by month',
@@ -112,19 +109,17 @@ function repetitionsByMonth({ timeZone }: Viewer, { year, days }: YearStatistics
 
 /** The years that have a page, the oldest first. */
 export function yearsOf(reader: Reader): Promise<number[]> {
-  return knownYears(reader.store, accessOf(reader), clockOf(reader))
+  return knownYears(reader.store, ...askedBy(reader))
 }
 
 export function readYear(reader: Reader, year: number): Promise<YearStatistics> {
-  return yearStatistics(reader.store, accessOf(reader), { year, ...clockOf(reader) })
+  const [access, clock] = askedBy(reader)
+  return yearStatistics(reader.store, access, { year, ...clock })
 }
 
-function accessOf({ pageAccess }: Reader) {
-  return { training: pageAccess.sessions('dtt'), locks: pageAccess.sessions('lkbx') }
-}
-
-function clockOf({ viewer, now }: Reader) {
-  return { timeZone: viewer.timeZone, now, until: countedUntil(viewer.asOf, now) }
+function askedBy({ viewer, pageAccess, now }: Reader) {
+  const access = { training: pageAccess.sessions('dtt'), locks: pageAccess.sessions('lkbx') }
+  return [access, { timeZone: viewer.timeZone, now, until: countedUntil(viewer.asOf, now) }] as const
 }
 
 /** Everything that is known of a year. */
@@ -135,7 +130,7 @@ export function yearCards(reader: Reader, statistics: YearStatistics): Html {
   const known = Math.min(firstTraining?.at ?? Infinity, firstLock?.at ?? Infinity)
   const first = known === Infinity ? 0 : zoneClock(viewer.timeZone).dayOf(known)
   return html`
-    ${largeFigures(viewer, statistics, first)}
+    ${largeFigures(viewer, statistics)}
     ${recordCard(reader, statistics)}
     ${daysCard(
       viewer,
@@ -146,82 +141,70 @@ export function yearCards(reader: Reader, statistics: YearStatistics): Html {
 }
 
 /** The large figures of the year, each beside the same days of the year before, if that was known from its start. */
-function largeFigures(viewer: Viewer, statistics: YearStatistics, first: number): Html {
+function largeFigures(viewer: Viewer, statistics: YearStatistics): Html {
   const { year, isRunning, total, before } = statistics
-  const start = zoneClock(viewer.timeZone).startOf(before.from)
   const title = isRunning ? `${year - 1} to ${shortDay(before.to * DAY_MS)}` : String(year - 1)
   const scopeOf = ({ from, to }: Totals) => daysName({ first: from, last: to })
-  const shown = figuresOf(viewer, statistics).flatMap(({ name, of, first, value, note, ...words }) => {
-    const [now, then] = [value(total), value(before)]
-    if (now === null) return []
-    const current = figure(`${of} ${scopeOf(total)}`, now, words.text(now))
-    if (first.at > start || then === null) return [stat(name, current, note(total, viewer), 'stat large')]
-    const compared = comparedWith(title, beyondUsual(now, { low: then, high: then }), words, 'in ')
-    const former = figure(`${of} ${scopeOf(before)}`, then, words.text(then))
-    return [stat(name, current, html`${note(total, viewer)}<br>${compared} (${former})`, 'stat large')]
-  })
-  const since = first > total.from ? ` from ${shortDay(first * DAY_MS)} on` : ''
-  return card(isRunning ? `${year} so far` : `In ${year}${since}`, html`<dl class="stats">${shown}</dl>`)
-}
-
-interface YearFigure extends Words {
-  readonly name: string
-  /** What it is of. */
-  readonly of: string
-  /** Null if it is not known. */
-  readonly value: (totals: Totals) => number | null
-  /** What else is known of it. */
-  readonly note: (totals: Totals, viewer: Viewer) => string
+  const figures = figuresOf(viewer, statistics).filter(({ value }) => value !== null)
+  const days = { text: ['in ', title], scope: scopeOf(before), address: `/year/${year - 1}` } as const
+  return figureTiles(figures, scopeOf(total), days, true)
 }
 
 /** The figures of a year as texts, by name. */
 export function totalsOf({ viewer }: Reader, year: YearStatistics): (readonly [name: string, value: Part])[] {
   return figuresOf(viewer, year).map(({ name, value, text, note }) => {
-    const known = value(year.total)
-    return [name, known === null ? NONE : html`${text(known)}<br><small>${note(year.total, viewer)}</small>`]
+    return [name, value === null ? NONE : html`${text(value)}<br><small>${note}</small>`]
   })
 }
 
-/** Of days before the first record of its area, which each has, nothing is known. */
-function figuresOf(viewer: Viewer, { firstTraining, firstLock, total }: YearStatistics) {
-  const end = zoneClock(viewer.timeZone).startOf(total.to + 1)
-  return FIGURES.flatMap(one => {
-    const first = one.of === 'lockedPercent' ? firstLock : firstTraining
-    const value = (totals: Totals) => (first !== undefined && first.at < end ? one.value(totals) : null)
-    return first === undefined ? [] : [{ ...one, name: lockText(one.name, viewer), first, value }]
-  })
-}
-
-const FIGURES: readonly YearFigure[] = [
-  {
-    name: 'Training sessions',
-    of: 'sessions',
-    value: ({ training }) => training.sessions,
-    text: numberText,
-    note: ({ training: { passed, sessions } }) => `${numberText(passed)} passed (${partText(passed, sessions)})`,
-  },
-  {
-    name: 'Days with training',
-    of: 'days',
-    value: ({ training }) => training.days,
-    text: numberText,
-    note: ({ training: { duration } }) => (duration === 0 ? '' : `${hoursText(duration)} of training`),
-  },
-  {
-    name: 'Repetitions',
-    of: 'reps',
-    value: ({ training }) => training.reps,
-    text: numberText,
-    note: ({ training }, viewer) => distanceOfYear(viewer, training),
-  },
-  {
-    name: 'Time locked',
+/** Of days before the first record of its area nothing is known. */
+function figuresOf(viewer: Viewer, { firstTraining, firstLock, total, before }: YearStatistics): Figure[] {
+  const { startOf } = zoneClock(viewer.timeZone)
+  const [start, end] = [startOf(before.from), startOf(total.to + 1)]
+  const { training, locks } = total
+  const { sessions, passed, duration } = training
+  const knownSince = (first: { readonly at: number } | undefined, one: Figure): Figure[] => {
+    const { value, before: then } = one
+    return first === undefined
+      ? []
+      : [{ ...one, value: first.at < end ? value : null, before: first.at > start ? undefined : then }]
+  }
+  const ofTraining: readonly Figure[] = [
+    {
+      name: 'Training sessions',
+      of: 'sessions',
+      value: sessions,
+      before: before.training.sessions,
+      text: numberText,
+      note: `${numberText(passed)} passed (${partText(passed, sessions)})`,
+    },
+    {
+      name: 'Days with training',
+      of: 'days',
+      value: training.days,
+      before: before.training.days,
+      text: numberText,
+      note: duration === 0 ? undefined : `${hoursText(duration)} of training`,
+    },
+    {
+      name: 'Repetitions',
+      of: 'reps',
+      value: training.reps,
+      before: before.training.reps,
+      text: numberText,
+      note: distanceOfYear(viewer, training),
+    },
+  ]
+  const ofLocks: Figure = {
+    name: lockText('Time locked', viewer),
     of: 'lockedPercent',
-    value: ({ locks }) => lockedPercent(locks),
+    value: lockedPercent(locks),
+    before: lockedPercent(before.locks) ?? undefined,
     ...GRADES,
-    note: ({ locks }) => `${durationText(locks.lockedSeconds)}, ${countText(locks.started, 'lock')} begun`,
-  },
-]
+    note: `${durationText(locks.lockedSeconds)}, ${countText(locks.started, 'lock')} begun`,
+  }
+  return [...ofTraining.flatMap(one => knownSince(firstTraining, one)), ...knownSince(firstLock, ofLocks)]
+}
 
 /** A distance, marked if some of it may be an estimate. */
 function distanceOfYear(viewer: Viewer, training: Totals['training']): string {
@@ -265,17 +248,15 @@ function daysCard(viewer: Viewer, days: readonly KnownDay[]): Html {
   const shadeOf = shadesOf(days.filter(({ sessions }) => sessions > 0).map(({ reps }) => reps))
   const areas = sharedAreas(viewer)
   const locked = days.filter(({ lockedSeconds }) => lockedSeconds > 0).length
-  // A line at every day would say nothing. Today may be without only because it has just begun.
-  const isDrawn = locked < days.length - 1
   const [most] = days.toSorted((a, b) => b.reps - a.reps)
   return card(
     'Days',
     html`
       ${most !== undefined && most.reps > 0 && html`<p class="summary"><b>${numberText(most.reps)}</b> repetitions on ${shortDay(most.day * DAY_MS)}, the most of a day</p>`}
-      ${daysCalendar(days.map(day => dayLook(viewer, day, `${day.sessions === 0 ? 'none' : shadeOf(day.reps)}${isDrawn && day.lockedSeconds > 0 ? ' under' : ''}`)))}
+      ${daysCalendar(days.map(day => dayLook(viewer, day, `${day.sessions === 0 ? 'none' : shadeOf(day.reps)}${day.lockedSeconds > 0 ? ' under' : ''}`)))}
       <ul class="legend">
         ${areas.includes('dtt') ? html`<li>Repetitions:\u00a0fewest\u00a0${SHADES.map(shade => html`<i class="day ${shade}"></i>`)}\u00a0most</li>` : nothing}
-        ${areas.includes('lkbx') && locked > 0 ? html`<li>${isDrawn ? html`<i class="day under"></i>\u00a0` : nothing}${lockText('Locked', viewer)} on ${isDrawn ? countText(locked, 'day') : `${numberText(locked)} of ${countText(days.length, 'day')}`}</li>` : nothing}
+        ${areas.includes('lkbx') && locked > 0 ? html`<li><i class="day under"></i>\u00a0${lockText('Locked', viewer)} on ${numberText(locked)} of ${countText(days.length, 'day')}</li>` : nothing}
       </ul>
     `,
     { id: 'days' },
