@@ -140,11 +140,6 @@ function acceptForms(scope: FastifyInstance, config: Config) {
     }
     next(null, payload)
   })
-  scope.addHook('onSend', (request, reply, _payload, next) => {
-    // What has not arrived is not read.
-    if (announcesBody(request.raw) && !request.raw.complete) reply.header('Connection', 'close')
-    next()
-  })
 }
 
 function limitTime({ raw, context }: FastifyRequest, reply: FastifyReply, timeoutMs: number) {

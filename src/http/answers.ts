@@ -1,4 +1,4 @@
-import { STATUS_CODES, type ServerResponse } from 'node:http'
+import { type IncomingMessage, STATUS_CODES, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { pipeline } from 'node:stream/promises'
 import type { FastifyReply } from 'fastify'
@@ -6,7 +6,7 @@ import type { HttpError } from '../contract/errors.ts'
 import type { Config } from '../config.ts'
 import { ENVELOPE, JSON_TYPE, SECURITY_HEADERS } from '../contract/responses.ts'
 import type { LongText } from '../resources/handler.ts'
-import { announcesBody, type RequestContext, type RequestSummary } from './log.ts'
+import type { RequestContext, RequestSummary } from './log.ts'
 import type { RateLimits } from './rate-limits.ts'
 
 /** The headers of every response; with https at the public address also the one that lets browsers use nothing else for a year. */
@@ -47,9 +47,7 @@ export class Answers {
   }
 
   error(reply: FastifyReply, error: HttpError) {
-    const { context, raw } = reply.request
-    const { headers, body } = this.#errorParts(context, error)
-    if (announcesBody(raw) && !raw.complete) headers.push('Connection', 'close')
+    const { headers, body } = this.#errorParts(reply.request.context, error)
     this.#send(reply, error.status, headers, body)
   }
 
@@ -60,9 +58,8 @@ export class Answers {
     headers.push('Date', new Date(summary.now).toUTCString(), 'Connection', 'close')
     const lines = headers.map((text, index) => (index % 2 === 0 ? `${text}: ` : `${text}\r\n`)).join('')
     socket.end(`HTTP/1.1 ${error.status} ${STATUS_CODES[error.status] ?? ''}\r\n${lines}\r\n${body}`)
-    // A connection that is closed before all of a request has arrived is reset, and its client may lose the answer.
     socket.resume()
-    setTimeout(() => socket.destroy(), MAX_LINGER_MS).unref()
+    linger(socket)
   }
 
   json(reply: FastifyReply, body: string) {
@@ -118,6 +115,19 @@ function bodyOf(parts: readonly string[], bytes: number): readonly string[] {
 }
 
 const MAX_JOINED_BYTES = 16 * 1024
+
+/** Drops what still arrives of a request that has its answer. Its connection ends if that takes long. */
+export function dropRest(request: IncomingMessage) {
+  if (request.complete) return
+  const timer = linger(request.socket)
+  request.once('end', () => clearTimeout(timer)).resume()
+}
+
+/** A connection that is closed before all of a request has arrived is reset, and its client may lose the answer. */
+function linger(socket: Socket) {
+  return setTimeout(() => socket.destroy(), MAX_LINGER_MS).unref()
+}
+
 const MAX_LINGER_MS = 2000
 
 /** Sends a body part by part, as fast as it is read. */

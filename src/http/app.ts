@@ -15,7 +15,7 @@ import { READ_METHODS } from '../contract/responses.ts'
 import { arrive, type Load } from '../fairness.ts'
 import { toHttpError } from '../resources/handler.ts'
 import { clientAddress, networkOf } from './addresses.ts'
-import { type Answers, securityHeadersOf } from './answers.ts'
+import { type Answers, dropRest, securityHeadersOf } from './answers.ts'
 import { Connections } from './connections.ts'
 import { LimitError, limitOf, limits } from './limits.ts'
 import { type Log, announcesBody, RequestContext, type RequestSummary } from './log.ts'
@@ -44,8 +44,9 @@ export async function makeApp(options: AppOptions) {
     if (error.status >= 500 && error !== thrown && !(error instanceof LimitError))
       log.failure(thrown, context.requestId)
     context.limit = limitOf(error) ?? context.limit
-    if (reply.raw.headersSent) reply.raw.destroy()
-    else answers.error(reply, error)
+    if (reply.raw.headersSent) return reply.raw.destroy()
+    if (error.status === 408) reply.raw.setHeader('Connection', 'close')
+    answers.error(reply, error)
   }
   const app: FastifyInstance = fastify({
     ...serverOptions(config),
@@ -131,8 +132,10 @@ function beginRequest(request: FastifyRequest, reply: FastifyReply, connections:
   if (isWaiting) socket.once('close', end)
   connections.newest.set(socket, reply.raw)
   if (connections.isClosing) reply.raw.setHeader('Connection', 'close')
+  if (!announcesBody(raw)) return
   // Nobody reads it, and where the next request begins is not known.
-  if (announcesBody(raw) && (request.method !== 'POST' || request.is404)) reply.raw.setHeader('Connection', 'close')
+  if (request.method !== 'POST' || request.is404) reply.raw.setHeader('Connection', 'close')
+  else reply.raw.once('finish', () => dropRest(raw))
 }
 
 /** Whether the newest request of a connection has no response yet, or not all of it. */
@@ -230,12 +233,14 @@ function onClientError(
   if (refused.has(socket)) return
   refused.add(socket)
   const newest = connections.newest.get(socket)
-  const isPending = newest !== undefined && !newest.writableFinished
+  const hasAnswer = newest?.headersSent === true && !newest.req.complete
+  const isPending = newest?.writableFinished === false
   if (code === 'ECONNRESET' || !socket.writable) socket.destroy()
   // What follows a whole request is answered after it.
   else if (isPending && newest.req.complete) newest.once('finish', () => answerClientError(code, socket, options))
   // What was refused is the body of a request that has its answer.
-  else if (isPending && newest.headersSent) newest.once('finish', () => socket.destroySoon())
+  else if (hasAnswer && isPending) newest.once('finish', () => socket.destroySoon())
+  else if (hasAnswer) socket.destroySoon()
   else answerClientError(code, socket, options)
 }
 

@@ -6,7 +6,7 @@ import { MIN_OVERLOAD_REQUESTS } from '../fairness.ts'
 
 const CLOSED = 'A new one is closed at once'
 const LATE = '408; the connection closes'
-const TOO_LARGE = '413; the connection closes'
+const TOO_LARGE = '413; the connection closes after two seconds'
 const WAITING = 'Others wait (not counted)'
 const PERIOD = `\`${settings.requestTimeout.env}\``
 

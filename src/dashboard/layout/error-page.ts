@@ -33,6 +33,7 @@ export function sendErrorPage(request: FastifyRequest, reply: FastifyReply, erro
   const { headers, context, method } = request
   const { code, status, message } = error
   if (status === 503 || status === 429) reply.header('Retry-After', String(error.retryAfter ?? 1))
+  if (status === 408) reply.header('Connection', 'close')
   context.code = code
   const isLimit = error instanceof LimitError
   const mayHelp = (status >= 500 || isLimit) && method === 'GET'
