@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { ImportError, type ImportOptions, importLines } from '../../src/archive/import.ts'
 import { readLines } from '../../src/archive/lines.ts'
-import { previewImport } from '../../src/archive/preview.ts'
+import { previewImport, type PreviewOptions } from '../../src/archive/preview.ts'
 import { kinds } from '../../src/archive/kinds.ts'
 import { sampleFields, type SampleRow } from '../../src/archive/sample-rows.ts'
 import { storedRows } from '../../src/archive/stored-rows.ts'
@@ -138,4 +138,23 @@ test('a file that others overtake while it is checked is stored like one that ca
     }),
     { numRuns: 40 },
   )
+})
+
+function preview({ store }: TestStore, lines: readonly Line[], options?: PreviewOptions) {
+  return previewImport(store, () => readLines(cut(bytesOf(lines), [])), options)
+}
+
+test('for one account, an id that belongs to the record of another is refused, and the reason says nothing of it', async () => {
+  await using store = await openStore([...world, lockDevice(5, 2), lockSession(6, 2)])
+  const before = await store.export(2)
+  const lines = [lockDevice(5, 1), lockSession(6, 1)]
+  const { rejected } = await preview(store, lines, { onlyAccount: 1 })
+  assert.deepEqual(
+    rejected.map(({ reason, count }) => [reason, count]),
+    [['cannot be stored here', 2]],
+  )
+  const { errors } = await store.refuse(lines, { onlyAccount: 1, onConflict: 'replace' })
+  const reasons = errors.map(({ reason }) => reason)
+  assert.deepEqual(reasons, ['cannot be stored here', 'cannot be stored here'])
+  assert.equal(await store.export(2), before)
 })

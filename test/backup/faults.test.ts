@@ -1,9 +1,22 @@
 import assert from 'node:assert/strict'
-import { copyFileSync, mkdirSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+  existsSync,
+  readFileSync,
+} from 'node:fs'
 import { test } from 'node:test'
 import { type Folder, makeFolder } from '../support/command.ts'
 import { fillFolder } from '../support/every-table.ts'
 import { serve } from '../support/serving.ts'
+import { hash } from 'node:crypto'
+import { sha256Of, sha256Without } from '../../src/backup/files.ts'
+import { account } from '../support/records.ts'
 
 // engine: sqlite
 
@@ -131,3 +144,51 @@ async function crash(folder: Folder) {
   await serving.ended
   assert.ok(statSync(folder.file('data/lockstep.db-wal')).size > 0)
 }
+
+const CHUNK_BYTES = 64 * 1024
+const text = 'a'.repeat(64)
+
+test('the digest of a file leaves out a text wherever it stands', async () => {
+  await using folder = await makeFolder()
+  const file = folder.file('file')
+  for (const [before, after] of [
+    [0, 0],
+    [36, 10],
+    [CHUNK_BYTES - 30, 100],
+    [2 * CHUNK_BYTES - 64, 0],
+    [3 * CHUNK_BYTES, CHUNK_BYTES],
+  ] as const) {
+    writeFileSync(file, `${'x'.repeat(before)}${text}${'y'.repeat(after)}`)
+    assert.deepEqual(await sha256Without(file, text), {
+      digest: hash('sha256', `${'x'.repeat(before)}${'0'.repeat(64)}${'y'.repeat(after)}`),
+      position: before,
+    })
+    const digest = await sha256Of(file)
+    assert.deepEqual(await sha256Without(file, 'b'.repeat(64)), { digest, position: -1 })
+  }
+})
+
+test('an existing file is never overwritten', async () => {
+  await using folder = await makeFolder()
+  await folder.run(['import', '-'], { input: JSON.stringify(account(1, 'ann')) })
+  writeFileSync(folder.file('precious.db'), 'precious')
+  for (const file of ['precious.db', 'data/lockstep.db', '.']) {
+    const { code, stdout, stderr } = await folder.run(['backup', file])
+    assert.equal(code, 2)
+    assert.equal(stdout, '')
+    assert.match(stderr, /exists: name a new file/)
+  }
+  assert.equal(readFileSync(folder.file('precious.db'), 'utf8'), 'precious')
+})
+
+test('a backup that cannot be written, or of a missing database, ends with code 3 and leaves no file', async () => {
+  await using folder = await makeFolder()
+  await folder.refuses(['backup', 'copy.db'], 3, /there is no database at/)
+  await folder.run(['migrate'])
+  const tooLong = await folder.run(['backup', `${'x'.repeat(300)}.db`])
+  assert.equal(tooLong.code, 3)
+  assert.match(tooLong.stderr, /no backup was made, because x+\.db cannot be written: ENAMETOOLONG/)
+  assert.doesNotMatch(tooLong.stderr, /\n {4}at /)
+  assert.deepEqual(readdirSync(folder.path), ['data'])
+  assert.ok(!existsSync(folder.file('copy.db')))
+})

@@ -16,6 +16,8 @@ import { everything, fillEveryTable, fillFolder } from '../support/every-table.t
 import { postgresPrograms } from '../support/postgres.ts'
 import { account, lockTemplate, trainingSession } from '../support/records.ts'
 import { archiveOf } from '../support/service.ts'
+import { endSessions } from '../../src/accounts/browser-sessions.ts'
+import { knownBrowser, markBrowser } from '../../src/accounts/known-browsers.ts'
 
 test('a backup holds every row of every table, and restores into either engine', async () => {
   await using folder = await makeFolder()
@@ -237,4 +239,31 @@ async function nextTokenId(store: Awaited<ReturnType<typeof open>>): Promise<num
   const { id } = await store.db.insertInto('token').values(values).returning('id').executeTakeFirstOrThrow()
   await store.db.deleteFrom('token').where('id', '=', id).execute()
   return id
+}
+
+test('a restore forgets all known browsers, and no later sign-out makes one of them known again', async () => {
+  await using folder = await makeFolder()
+  await folder.succeeds(['account', 'add', '--username', 'ann'])
+  const before = await inStore(folder, store => markBrowser(store, 1))
+  await folder.succeeds(['backup', 'backup.db'])
+  const after = await inStore(folder, async store => {
+    await endSessions(store.db, 1)
+    const mark = await markBrowser(store, 1)
+    assert.equal((await knownBrowser(store, mark))?.username, 'ann')
+    assert.equal(await knownBrowser(store, before), undefined)
+    return mark
+  })
+
+  await folder.succeeds(['restore', 'backup.db', '--force'])
+  await inStore(folder, async store => {
+    const marks = [before, after]
+    for (const mark of marks) assert.equal(await knownBrowser(store, mark), undefined)
+    await endSessions(store.db, 1)
+    for (const mark of marks) assert.equal(await knownBrowser(store, mark), undefined)
+  })
+})
+
+async function inStore<Result>(folder: Folder, work: (store: Awaited<ReturnType<Folder['store']>>) => Promise<Result>) {
+  await using store = await folder.store()
+  return await work(store)
 }

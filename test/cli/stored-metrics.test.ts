@@ -8,6 +8,9 @@ import { cut } from '../support/archives.ts'
 import { cast } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import { addKnownSource } from '../support/sources/pulls.ts'
+import { mkdirSync, statSync } from 'node:fs'
+import { makeFolder } from '../support/command.ts'
+import { account } from '../support/records.ts'
 
 function valueIn(metrics: string, name: string): number | undefined {
   const value = new RegExp(`^lockstep_${name} (\\S+)$`, 'm').exec(metrics)?.[1]
@@ -42,4 +45,34 @@ test('rejected rows, the last complete round of the pull that is furthest behind
       .execute()
   }
   assert.deepEqual(await values(), [1, 30, 1])
+})
+
+test('metrics have the time and size of the last backup, and the time of the last check that passed', async () => {
+  await using folder = await makeFolder()
+  await using service = await startService([account(1, 'ann')])
+  const database = ['--database', service.databaseUrl]
+  const metrics = new Metrics()
+  metrics.watch(storedMetrics(service.store))
+  const read = async () => {
+    const text = await metrics.text()
+    return ['timestamp_seconds', 'size_bytes', 'check_timestamp_seconds'].map(name => {
+      const [, value] = new RegExp(`^lockstep_backup_${name} (\\S+)$`, 'm').exec(text) ?? []
+      return value === undefined ? undefined : Number(value)
+    })
+  }
+  assert.deepEqual(await read(), [undefined, undefined, undefined], 'none is known yet')
+
+  const before = Date.now() / 1000
+  mkdirSync(folder.file('backups'))
+  const made = (await folder.run(['backup', '--to', 'backups', ...database])).stdout.trim()
+  const [madeAt = 0, bytes, checkedAt] = await read()
+  assert.ok(madeAt >= before && madeAt <= Date.now() / 1000)
+  assert.equal(bytes, statSync(folder.file(made)).size)
+  assert.equal(checkedAt, undefined)
+
+  await folder.succeeds(['backup', 'check', made, ...database])
+  const [, , passedAt = 0] = await read()
+  assert.ok(passedAt >= madeAt && passedAt <= Date.now() / 1000)
+  assert.equal((await folder.run(['backup', 'check', 'nothing.db', ...database])).code, 2)
+  assert.equal((await read())[2], passedAt, 'a check that failed does not count')
 })
