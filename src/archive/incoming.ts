@@ -444,17 +444,13 @@ export class Incoming {
     { id, line }: Pick<Undecided, 'id' | 'line'> = BEFORE_ALL,
     condition = '1 = 1',
   ): Promise<Undecided[]> {
-    const named = kind.accounts.map(column => ({ column, id: column === kind.ownerColumn ? 'owner' : 'id' }))
-    const unknown = named.map(
-      ({
-        column,
-        id,
-      }) => `case when exists (select 1 from account as someone where someone.id = incoming.${id}) or exists (
-        select 1 from incoming as someone where someone.kind = '${account.name}' and someone.id = incoming.${id}
-          and ${isCounted('someone', this.options)}) then '' else '${column} ' end`,
-    )
+    const idOf = (column: string) => `incoming.${column === kind.ownerColumn ? 'owner' : 'id'}`
+    const isKnown = (id: string) => `(exists (select 1 from account as someone where someone.id = ${id}) or exists (
+      select 1 from incoming as someone where someone.kind = '${account.name}' and someone.id = ${id}
+        and ${isCounted('someone', this.options)}))`
+    const unknown = kind.accounts.map(column => `case when ${isKnown(idOf(column))} then '' else '${column} ' end`)
     const isRemoved = `exists (select 1 from removed_account as removed
-      where removed.id in (${kind === account ? 'incoming.id' : named.map(({ id }) => `incoming.${id}`).join(', ')})) as removed`
+      where removed.id in (${kind === account ? 'incoming.id' : kind.accounts.map(idOf).join(', ')})) as removed`
     const isDeleted = kind.isOwned
       ? `exists (select 1 from deleted_record as mark
           where mark.owner_id = incoming.owner and mark.kind = incoming.kind and mark.id = incoming.id) as deleted`

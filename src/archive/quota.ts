@@ -58,17 +58,11 @@ type Usage = Awaited<ReturnType<typeof usageOf>>
 async function usageOf(db: Kysely<Tables>, engine: Engine, accountId: number) {
   const length = (column: string) =>
     engine === 'sqlite' ? `coalesce(octet_length(${column}), 0)` : `coalesce(pg_column_size(${column}), 0)`
-  const parts = [
-    ...recordTables.map(table => ({ table, owner: 'owner_id', columns: ['document', 'extra'] })),
-    { table: 'set_aside', owner: 'account_id', columns: ['raw'] },
-  ].map(
-    ({
-      table,
-      owner,
-      columns,
-    }) => sql`select count(*) as records, sum(${sql.raw(columns.map(length).join(' + '))}) as bytes
-      from ${sql.table(table)} where ${sql.ref(owner)} = ${accountId}`,
-  )
+  const countOf = (table: string, owner: string, columns: readonly string[]) => sql`
+    select count(*) as records, sum(${sql.raw(columns.map(length).join(' + '))}) as bytes
+    from ${sql.table(table)} where ${sql.ref(owner)} = ${accountId}`
+  const ofRecords = recordTables.map(table => countOf(table, 'owner_id', ['document', 'extra']))
+  const parts = [...ofRecords, countOf('set_aside', 'account_id', ['raw'])]
   const { rows } = await sql<Record<'records' | 'bytes' | 'known', Cell>>`
     select sum(records) as records, coalesce(sum(bytes), 0) as bytes,
       (select count(*) from pull_row where source_id in (select id from pull_source where account_id = ${accountId})) as known

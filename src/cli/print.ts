@@ -27,13 +27,10 @@ export function printRows(rows: readonly object[], json = false, fields?: readon
   const titles = names.map(name => name.replaceAll(/[A-Z]/g, letter => ` ${letter.toLowerCase()}`))
   const table = [titles, ...shown.map(row => names.map(name => cellText(row[name])))]
   const widths = titles.map((_, column) => Math.max(...table.map(row => row[column]?.length ?? 0)))
-  for (const row of table)
-    print(
-      row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    )
+  for (const row of table) {
+    const cells = row.map((cell, column) => cell.padEnd(widths[column] ?? 0))
+    print(cells.join('  ').trimEnd())
+  }
 }
 
 /** As the API has them: names without underscores, and instants as text. */

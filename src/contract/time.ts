@@ -93,14 +93,10 @@ export function formatDate(day: number): string {
  * included; those of hours are a day.
  */
 export function rangeBetween(
-  {
-    unit,
-    weekStart,
-    from,
-    to,
-  }: Pick<BucketRange, 'unit' | 'weekStart'> & Partial<Record<'from' | 'to', number | undefined>>,
+  asked: Pick<BucketRange, 'unit' | 'weekStart'> & Partial<Record<'from' | 'to', number | undefined>>,
   today: number,
 ): BucketRange {
+  const { unit, weekStart, from, to } = asked
   const end = to ?? today
   const start = unit === 'hour' ? end : addBuckets(unit, bucketStart(unit, weekStart, end), 1 - DEFAULT_BUCKETS)
   return { unit, weekStart, from: from ?? start, to: end }

@@ -22,13 +22,9 @@ interface Entity {
 
 const flag = (field: Field, id: string, name: string, icon: string): Entity => ({ field, id, name, type: 'flag', icon })
 const time = (field: Field, id: string, name: string): Entity => ({ field, id, name, type: 'time' })
-const number = (field: Field, id: string, name: string, unit: string): Entity => ({
-  field,
-  id,
-  name,
-  type: 'number',
-  unit,
-})
+const number = (field: Field, id: string, name: string, unit: string): Entity => {
+  return { field, id, name, type: 'number', unit }
+}
 
 export const entities: readonly Entity[] = [
   flag('locked', 'locked', 'locked', 'mdi:lock'),

@@ -124,17 +124,14 @@ function isArray(value: unknown): value is readonly unknown[] {
 export function toRecord(
   list: SourceList,
   data: SourceData,
-  {
-    owner,
-    sendsLegacy = false,
-    isAssumed = false,
-  }: { readonly owner: number | undefined; readonly sendsLegacy?: boolean; readonly isAssumed?: boolean },
+  told: { readonly owner: number | undefined; readonly sendsLegacy?: boolean; readonly isAssumed?: boolean },
 ): IncomingRecord {
   if (list === lockSessions) {
     const { templateId, ...rest } = data
     return { kind: list.kind, data: rest, envelope: templateId === undefined ? {} : { templateId } }
   }
   if (list !== trainingSessions) return { kind: list.kind, data }
+  const { owner, sendsLegacy = false, isAssumed = false } = told
   const { ownerId: _, legacyUpload, ...rest } = data
   const legacy = legacyUpload ?? rest['distanceApproximate'] ?? (sendsLegacy ? false : undefined)
   return {

@@ -80,16 +80,9 @@ type TypeCells = [string, number, number, number[], number, number, number | nul
 function typesOf(text: string): TypeStats[] {
   // The archive wrote it as a list of these tuples.
   const cells = JSON.parse(text) as TypeCells[]
-  return cells.map(([type, segments, , grades, gradedPassed, reps, distance, duration, points]) => ({
-    type,
-    segments,
-    grades,
-    gradedPassed,
-    reps,
-    distance,
-    duration,
-    points,
-  }))
+  return cells.map(([type, segments, , grades, gradedPassed, reps, distance, duration, points]) => {
+    return { type, segments, grades, gradedPassed, reps, distance, duration, points }
+  })
 }
 
 const SESSION_STATS = sql.raw(

@@ -94,12 +94,8 @@ export class UploadedFiles {
   }
 
   facts() {
-    const isResponse = (file: OpenedFile) => file.format === 'responses'
-    const unit: 'line' | 'record' | undefined = this.#files.every(isResponse)
-      ? 'record'
-      : this.#files.some(isResponse)
-        ? undefined
-        : 'line'
+    const units = new Set(this.#files.map(({ format }) => (format === 'responses' ? 'record' : 'line')))
+    const [unit, another] = units
     const { usesTimeZone, notRead, converted, differing, beside, offset } = this.found
     const columns = new Map(notRead.map(column => [column.title, column]))
     return {
@@ -118,7 +114,7 @@ export class UploadedFiles {
       beside: beside.length,
       offset,
       /** What the numbers in places count, if that is the same in all files. */
-      ...(unit === undefined ? {} : { unit }),
+      ...(unit === undefined || another !== undefined ? {} : { unit }),
     }
   }
 

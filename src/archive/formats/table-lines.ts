@@ -184,14 +184,10 @@ class RowReader {
   readonly #keys: ReadonlySet<string>
 
   constructor(
-    {
-      table,
-      delimiter,
-      header,
-      stored,
-    }: FoundTable & { readonly header: readonly string[]; readonly stored: StoredRecords },
+    file: FoundTable & { readonly header: readonly string[]; readonly stored: StoredRecords },
     { found, timeZone = 'UTC', columns = new Map<string, string>() }: TableOptions,
   ) {
+    const { table, delimiter, header, stored } = file
     this.#table = table
     this.#stored = stored
     this.#found = found

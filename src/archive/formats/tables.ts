@@ -228,14 +228,8 @@ const trainingTable: Table = {
 }
 
 /** What somebody filled in is a session of one segment. */
-function segmentOf({
-  type = 'freeform',
-  passed,
-  grade,
-  seconds,
-  repetitions,
-  distance,
-}: Values<typeof trainingColumns>) {
+function segmentOf(values: Values<typeof trainingColumns>) {
+  const { type = 'freeform', passed, grade, seconds, repetitions, distance } = values
   return {
     id: 1,
     type,
