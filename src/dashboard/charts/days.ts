@@ -12,14 +12,15 @@ export interface DayLook {
 }
 
 /**
- * Each day as a cell. Wide screens have weeks as columns, from 28 on in two parts, of which the second begins with a month; narrow ones have them
+ * Each day as a cell. Wide screens have weeks as columns, from 28 on in two parts, of which the second begins with July; narrow ones have them
  * as rows, and of two parts show the second. assets/keyboard.js makes it one tab stop.
  */
 export function daysCalendar(days: readonly DayLook[]): Html {
   const cells: (DayLook | undefined)[] = [...days]
   for (let gaps = weekdayOf(days[0]?.date ?? ''); gaps > 0; gaps -= 1) cells.unshift(undefined)
   const weeks = Array.from({ length: Math.ceil(cells.length / 7) }, (_, week) => cells.slice(week * 7, (week + 1) * 7))
-  const cut = cutOf(weeks)
+  const isFirstOfJuly = (day: DayLook | undefined) => day?.date.endsWith('-07-01')
+  const cut = weeks.length <= MAX_WEEKS ? 0 : weeks.findIndex(week => week.some(isFirstOfJuly))
   const [before, after] = [weeks.slice(0, cut), weeks.slice(cut)]
   const names = [days[0], before.at(-1)?.at(-1)].map(day => day && monthName(Date.parse(day.date)))
   return html`<div class="calendar">
@@ -30,18 +31,14 @@ export function daysCalendar(days: readonly DayLook[]): Html {
 
 type Week = readonly (DayLook | undefined)[]
 
-/** The week that begins the second part, if there are too many for one: that of the first of July. */
-function cutOf(weeks: readonly Week[]): number {
-  return weeks.length <= MAX_WEEKS ? 0 : weeks.findIndex(week => week.some(day => day?.date.endsWith('-07-01')))
-}
-
 const MAX_WEEKS = 27
+
 function firstOfMonth(week: Week): DayLook | undefined {
   return week.find(day => day?.date.endsWith('-01'))
 }
 
 function weeksOf(weeks: readonly Week[]): Html[] {
-  const head = html`<span></span>${WEEKDAYS.map((name, index) => html`<span>${index % 2 === 0 ? name.slice(0, 1) : nothing}</span>`)}`
+  const head = html`<span></span>${WEEKDAYS.map((name, index) => html`<span>${index % 2 === 0 ? name : nothing}</span>`)}`
   return [
     head,
     ...weeks.map((week, index) => {
@@ -64,7 +61,7 @@ function weekdayOf(date: string): number {
   return (new Date(date).getUTCDay() + 6) % 7
 }
 
-const WEEKDAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'] as const
+export const WEEKDAYS = [...'MTWTFSS']
 
 export const SHADES = ['one', 'two', 'three', 'more'] as const
 

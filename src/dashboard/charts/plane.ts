@@ -4,7 +4,7 @@ import { DAY_MS, addBuckets, bucketStart } from '../../contract/time.ts'
 import { BREAK_DAYS } from '../../stats/training.ts'
 import { zoneClock } from '../../stats/zone-clock.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
-import { isThisYear, monthName, shortDay, type Zoned } from '../text/text.ts'
+import { isThisYear, monthName, shortDay, yearOf, type Zoned } from '../text/text.ts'
 
 /**
  * What pictures are drawn with. Positions are per cent of the plane, so that one drawing fits every width: bars, dots and letters keep
@@ -86,7 +86,11 @@ export function timeTicks([from, to]: Range, timeZone: string, part = 0) {
   for (; day <= last; day = addBuckets(unit, day, step)) {
     if (day < first) continue
     const date = day * DAY_MS
-    const name = isYearly ? yearOf(date) : unit === 'month' ? monthAndYear(date, ticks.length === 0) : shortDay(date)
+    const name = isYearly
+      ? yearOf(UTC, date)
+      : unit === 'month'
+        ? monthAndYear(date, ticks.length === 0)
+        : shortDay(date)
     ticks.push({ at: clock.startOf(day), name })
   }
   return ticks
@@ -95,14 +99,11 @@ export function timeTicks([from, to]: Range, timeZone: string, part = 0) {
 const MAX_DAYS_BY_WEEK = 150
 const MONTH_MS = 28 * DAY_MS
 const MAX_DAYS_BY_MONTH = 728
-
-function yearOf(date: number): string {
-  return String(new Date(date).getUTCFullYear())
-}
+const UTC = { timeZone: 'UTC' }
 
 function monthAndYear(date: number, isFirst: boolean): string {
-  if (isThisYear({ timeZone: 'UTC' }, date)) return monthName(date)
-  return isFirst || new Date(date).getUTCMonth() === 0 ? `${monthName(date)} ${yearOf(date)}` : monthName(date)
+  if (isThisYear(UTC, date)) return monthName(date)
+  return isFirst || new Date(date).getUTCMonth() === 0 ? `${monthName(date)} ${yearOf(UTC, date)}` : monthName(date)
 }
 
 /** With one decimal, which is less than a pixel. */

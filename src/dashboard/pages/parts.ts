@@ -175,21 +175,16 @@ export function comparedWith(other: string, beyond: number, words: Words, prepos
 
 /** `6–12 Apr`, `April 2026`, `Q2 2026`; says if it is not over, or if some of its days are not shown. */
 function timePartText(viewer: Viewer, unit: Unit, part: TimePart): string {
-  const suffix = part.isCurrent ? ' (so far)' : part.isWhole ? '' : ' (in part)'
-  return `${unitText(viewer, unit, part)}${suffix}`
-}
-
-function unitText(viewer: Viewer, unit: Unit, part: TimePart): string {
-  if (unit === 'week') {
-    const [first, last] = daysOf(viewer, part)
-    return daysText({ first, last })
-  }
+  const [first, last] = daysOf(viewer, part)
   const month = monthText(viewer, part.begin)
-  if (unit === 'month') return month
   const year = month.slice(-4)
-  return unit === 'year'
-    ? year
-    : `Q${Math.floor(new Date(daysOf(viewer, part)[0] * DAY_MS).getUTCMonth() / 3) + 1} ${year}`
+  const texts = {
+    week: daysText({ first, last }),
+    month,
+    quarter: `Q${Math.floor(new Date(first * DAY_MS).getUTCMonth() / 3) + 1} ${year}`,
+    year,
+  }
+  return `${texts[unit]}${part.isCurrent ? ' (so far)' : part.isWhole ? '' : ' (in part)'}`
 }
 
 /** The days of a part that are shown, with those to come. */
@@ -343,11 +338,8 @@ const COMPACT = numberFormat({ notation: 'compact' })
 /** What is usual is seen also where bars cover it. */
 function drawingOf(space: Plane, shown: Bars, usual: readonly (Usual | undefined)[]): Html {
   const { y } = space
-  const {
-    time: { parts },
-    series,
-    goal,
-  } = shown
+  const { series, goal } = shown
+  const { parts } = shown.time
   const last = parts.at(-1)
   const bars = parts.flatMap((part, index) => {
     const [left, right] = placeOf(space, part)
@@ -373,28 +365,21 @@ const BAR_INSET = 0.12
 const MAX_BAR_WIDTH = 8
 
 /** Of a few shares, their values above bars, where there is room; else that of the highest, above what is usual, too. */
-function barTexts(
-  space: Plane,
-  { time: { parts }, series, measured, isShare = false }: Bars,
-  usual: readonly (Usual | undefined)[],
-): Html {
+function barTexts(space: Plane, bars: Bars, usual: readonly (Usual | undefined)[]): Html {
+  const { series, measured, isShare = false } = bars
+  const { parts } = bars.time
+  const values = measured.map(({ value }) => value ?? 0)
+  const highest = values.indexOf(Math.max(...values))
   const hasAll = isShare && parts.length <= MAX_NAMED_BARS
-  const known = parts.flatMap((part, index) => {
-    const value = measured[index]?.value ?? 0
-    const sums = sum(series.map(({ values }) => values[index] ?? 0))
-    const top = hasAll ? sums : Math.max(sums, usual[index]?.high ?? 0)
-    return value > 0 ? [{ part, value, top, index }] : []
-  })
-  const chosen = hasAll ? known : known.toSorted((a, b) => b.value - a.value).slice(0, 1)
-  return html`${chosen.map(({ part, value, top, index }) => {
+  return html`${parts.map((part, index) => {
+    const value = values[index] ?? 0
+    if (value <= 0 || (!hasAll && index !== highest)) return nothing
     const [left, right] = placeOf(space, part)
     const x = (left + right) / 2
-    return markText(
-      x,
-      space.y(top),
-      shortText(Math.round(value)),
-      hasAll ? ((parts.length - index) % 2 === 0 ? ' minor' : '') : edgeOf(x),
-    )
+    const sums = sum(series.map(({ values }) => values[index] ?? 0))
+    const top = hasAll ? sums : Math.max(sums, usual[index]?.high ?? 0)
+    const look = hasAll ? ((parts.length - index) % 2 === 0 ? ' minor' : '') : edgeOf(x)
+    return markText(x, space.y(top), shortText(Math.round(value)), look)
   })}`
 }
 

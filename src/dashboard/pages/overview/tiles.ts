@@ -6,6 +6,7 @@ import type { LockStatistics } from '../../../stats/lock-statistics.ts'
 import { type SessionStats, sessionsBetween } from '../../../stats/training.ts'
 import { usualOfProgram } from '../../../stats/usual.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
+import { WEEKDAYS } from '../../charts/days.ts'
 import { type Box, boxes, levels, markText, patterns } from '../../charts/plane.ts'
 import { card, resultMark, dotted, stat } from '../../layout/components.ts'
 import { figure, html, type Html, nothing, type Part } from '../../html.ts'
@@ -111,7 +112,6 @@ function weekDays({ timeZone }: Viewer, sessions: readonly SessionStats[], monda
   return html`${levels('grid', [{ x: [0, 100], y: 85 }])}${boxes('solid', bars)}${texts}${WEEKDAYS.map((name, day) => markText((day + 0.5) * DAY_WIDTH, 102, name, ' quiet'))}`
 }
 
-const WEEKDAYS = ['M', 'T', 'W', 'T', 'F', 'S', 'S']
 const DAY_WIDTH = 100 / WEEKDAYS.length
 
 /** The last session before `limit`, which is that of `/status`, beside what is usual with its program. */

@@ -158,7 +158,8 @@ export async function sessionRows(
   const paged = paginate(sorted(query, sessions, programs), visit.query)
   const range = gradeRange(paged.rows.flatMap(({ grade }) => grade ?? []))
   // Segments of one type alone are not compared with whole sessions.
-  const usual = new Map(paged.rows.map(one => [one.id, usualOfProgram(known, known.lastIndexOf(one), gradeOf)]))
+  const usualOf = (one: SessionStats) => usualOfProgram(known, known.lastIndexOf(one), ({ grade }) => grade)
+  const usual = new Map(paged.rows.map(one => [one.id, usualOf(one)]))
   const rows = await Array.fromAsync(withRecords(visit, paged.rows))
   const isCompared = [...usual.values()].some(one => one !== undefined)
   return html`
@@ -167,10 +168,6 @@ export async function sessionRows(
     ${yearLinks(visit, query, sessions)}
     ${tableFoot(visit.path, visit.query, paged)}
   `
-}
-
-function gradeOf({ grade }: SessionStats): number | null {
-  return grade
 }
 
 /** To each year that has sessions, where there are several. */

@@ -224,6 +224,7 @@ export function amountBars(
       const value = isKnown && (isAnyKnown || !isDistance) ? valueOf(totals) : null
       return { value, isEmpty: totals.sessions === 0 }
     })
+  const title = isDistance ? `Distance (${unit})` : 'Repetitions'
   return {
     id: measure,
     title: isDistance ? `Distance per ${time.unit} (${unit})` : `Repetitions per ${time.unit}`,
@@ -231,13 +232,7 @@ export function amountBars(
     time,
     daysAddress,
     actions,
-    series: [
-      {
-        title: isDistance ? `Distance (${unit})` : 'Repetitions',
-        look: 'solid',
-        values: summary.periods.map(valueOf),
-      },
-    ],
+    series: [{ title, look: 'solid', values: summary.periods.map(valueOf) }],
     measured: measuredIn(time.parts, summary.periods),
     earlier: earlier && measuredIn(time.earlier, earlier.periods),
     goal:

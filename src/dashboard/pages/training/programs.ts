@@ -143,7 +143,7 @@ async function showProgram(visit: Visit) {
   const tagline = freeText(viewer, program.tagline)
   const daysAddress = `/training?program=${id}&from={from}&to={to}`
   const shown = { sessions, summary, time, daysAddress, program: id }
-  const { grade } = summary
+  const { median = null, sessions: graded = 0 } = summary.grade ?? {}
   const passed = sessions.filter(one => one.passed).length
   const of = `${numberText(passed)} of ${numberText(sessions.length)}`
   const all = html`<a class="off-paper" href="/training?range=all&amp;program=${id}">All sessions</a>`
@@ -163,11 +163,7 @@ async function showProgram(visit: Visit) {
             ? nothing
             : stats(
                 runs.verdict,
-                stat(
-                  'Median grade',
-                  percentText(grade?.median ?? null),
-                  grade === null ? undefined : `of ${countText(grade.sessions, 'session')}`,
-                ),
+                stat('Median grade', percentText(median), `of ${countText(graded, 'session')}`),
                 stat('Sessions passed', of, dotted(partText(passed, sessions.length), all)),
                 stat('Last session', lastText(viewer, last, now)),
               )

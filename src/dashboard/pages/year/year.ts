@@ -220,6 +220,8 @@ function recordCard({ viewer }: Reader, { year, isRunning, bests, stretch }: Yea
   const addressOf = ({ from, to }: NonNullable<typeof week | typeof days>) => `/training?from=${from}&to=${to}`
   const record = (name: string, address: string, value: string, when: string) =>
     stat(name, html`<a href="${address}">${value}</a>`, when)
+  const longest = lockText('Longest locked stretch', viewer)
+  const began = locked === undefined ? '' : dateText(viewer, locked.session.at)
   const records = [
     week && record('Most repetitions in a week', addressOf(week), numberText(week.reps), `week of ${dayOf(week.from)}`),
     session &&
@@ -231,13 +233,7 @@ function recordCard({ viewer }: Reader, { year, isRunning, bests, stretch }: Yea
         countText(days.days, 'day'),
         `up to ${dayOf(days.to)}`,
       ),
-    locked &&
-      record(
-        lockText('Longest locked stretch', viewer),
-        `/locks/${locked.session.id}`,
-        durationText(locked.seconds),
-        dateText(viewer, locked.session.at),
-      ),
+    locked && record(longest, `/locks/${locked.session.id}`, durationText(locked.seconds), began),
   ].filter(one => one !== undefined)
   const title = isRunning ? 'Records of all years' : `Records at the end of ${year}`
   return records.length === 0 ? nothing : card(title, html`<dl class="stats">${records}</dl>`)
