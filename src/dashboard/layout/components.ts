@@ -173,26 +173,6 @@ export function resultMark(passed: boolean): Html {
 /** Marks a record that somebody typed into a table: no device measured it. */
 export const TYPED = html` <span class="state">Entered by hand</span>`
 
-interface Tab {
-  readonly name: string
-  readonly title: string
-  readonly body: () => Part
-}
-
-/** Tabs are links, so each has an address. Only the open one is rendered. */
-export function tabs(path: string, selected: string | null, all: readonly Tab[]): Html {
-  const [first] = all
-  const open = all.find(({ name }) => name === selected) ?? first
-  if (open === undefined) return nothing
-  return html`
-    <nav class="tabs" aria-label="Views"><ul>${all.map(
-      ({ name, title }) =>
-        html`<li><a href="${name === first?.name ? path : `${path}?view=${name}`}"${name === open.name ? html` aria-current="true"` : nothing}>${title}</a></li>`,
-    )}</ul></nav>
-    ${open.body()}
-  `
-}
-
 export type Choices = readonly (readonly [value: string | number, title: string])[]
 
 /** The options of a `<select>`. */
@@ -221,35 +201,28 @@ interface RecordTabs {
   readonly summary: () => Part
 }
 
-/** The two views of a record: what it says, and how it is stored, with the command that requests it. */
+/** The two views of a record: what it says, and how it is stored. Only the open one is rendered. */
 export function recordTabs(
   { path, query, baseUrl, viewer }: Visit,
   { owner, apiPath, json, summary }: RecordTabs,
 ): Html {
-  const isOwn = owner === viewer.session.accountId
-  return html`${tabs(path, query.get('view'), [
-    { name: 'summary', title: 'Summary', body: summary },
-    {
-      name: 'data',
-      title: 'Data',
-      body: () => html`
-        ${card(
-          'JSON',
-          viewer.discreet
-            ? html`<p class="muted">The JSON has names, so it is not shown while names are hidden.</p>`
-            : jsonExcerpt(JSON.stringify(JSON.parse(`{"ok":true,"data":${json}}`), null, 2)),
-        )}
-        ${card(
-          'Request',
-          html`<div class="stack">
-            <p>This command requests the record. <code>LOCKSTEP_TOKEN</code> holds <a href="/keys">an API key</a>.</p>
-            ${code(curlLine(baseUrl, apiPath), 'curl command')}
-          </div>`,
-        )}
-        ${isOwn ? html`<p class="buttons"><a class="button danger small" href="${path}/delete">Delete</a></p>` : nothing}
-      `,
-    },
-  ])}`
+  const isData = query.get('view') === 'data'
+  const tab = (title: string, address: string, isOpen: boolean) =>
+    html`<li><a href="${address}"${isOpen ? html` aria-current="true"` : nothing}>${title}</a></li>`
+  const data = () => html`
+    ${card(
+      'JSON',
+      viewer.discreet
+        ? html`<p class="muted">The JSON has names, so it is not shown while names are hidden.</p>`
+        : jsonExcerpt(JSON.stringify(JSON.parse(`{"ok":true,"data":${json}}`), null, 2)),
+    )}
+    ${card('Request', code(curlLine(baseUrl, apiPath), 'curl command'))}
+    ${owner === viewer.session.accountId ? html`<p class="buttons"><a class="button danger small" href="${path}/delete">Delete</a></p>` : nothing}
+  `
+  return html`
+    <nav class="tabs" aria-label="Views"><ul>${tab('Summary', path, !isData)}${tab('Data', `${path}?view=data`, isData)}</ul></nav>
+    ${isData ? data() : summary()}
+  `
 }
 
 /** What discreet mode does not change, to say before it is downloaded. */
@@ -282,7 +255,7 @@ export interface Paged<Item> {
 }
 
 /** The page that a query names; the first if it names none. */
-export function pageNumber(query: URLSearchParams): number {
+function pageNumber(query: URLSearchParams): number {
   const page = query.get('page') ?? ''
   return /^[1-9]\d{0,5}$/.test(page) ? Number(page) : 1
 }
@@ -319,10 +292,17 @@ export function tableFoot(path: string, query: URLSearchParams, paged: Paged<unk
   `
 }
 
-/** Links to newer and older rows of a log, of which nobody counts how many there are. */
-export function openPager(list: PagedList, page: number, hasOlder: boolean): Html {
-  if (page === 1 && !hasOlder) return nothing
-  return pager(list, page, hasOlder ? page + 1 : page)
+/** The rows of a page of a log, of which nobody counts how many there are, and links to newer and older ones. */
+export async function logPage<Row>(
+  list: PagedList,
+  size: number,
+  read: (range: { readonly limit: number; readonly offset: number }) => Promise<readonly Row[]>,
+) {
+  const page = pageNumber(list.query)
+  const rows = await read({ limit: size + 1, offset: (page - 1) * size })
+  const hasOlder = rows.length > size
+  const links = page === 1 && !hasOlder ? nothing : pager(list, page, hasOlder ? page + 1 : page)
+  return { rows: rows.slice(0, size), links }
 }
 
 interface PagedList {

@@ -15,6 +15,7 @@ import {
 import { ownerBanner, partialNote } from './subject-notes.ts'
 import { dateTime } from '../text/text.ts'
 import { version } from '../../version.ts'
+import { options } from './components.ts'
 import { withPrefix } from '../site.ts'
 
 /** A page for somebody who is signed in. The switches of its header lead back to `path`. */
@@ -157,14 +158,14 @@ function listTabs(current: PageSection): Html {
 function picker(viewer: Viewer, path: string, owner: number): Html {
   const { readable } = viewer
   if (readable.length < 2) return nothing
+  const choices = readable.map(person => {
+    return [person.id, person.id === viewer.session.accountId ? 'My records' : personName(viewer, person)] as const
+  })
   return html`
     <form class="picker" method="post" action="/subject" data-submit-on-change>
       <input type="hidden" name="back" value="${path}">
       <label>Records of
-        <select name="subject">${readable.map(person => {
-          const name = person.id === viewer.session.accountId ? 'My records' : personName(viewer, person)
-          return html`<option value="${person.id}"${person.id === owner ? html` selected` : nothing}>${name}</option>`
-        })}</select>
+        <select name="subject">${options(choices, owner)}</select>
       </label>
       <button class="small no-script">Show</button>
     </form>

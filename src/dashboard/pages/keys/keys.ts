@@ -11,7 +11,7 @@ import { expiryOf, endedTier, isEntitled } from '../../../accounts/grants.ts'
 import { readFileSync } from 'node:fs'
 import { settings } from '../../../config.ts'
 import { hasEnded } from '../../../accounts/access.ts'
-import { card, code, curlLine, emptyState, facts, table, tabs, options } from '../../layout/components.ts'
+import { card, code, curlLine, emptyState, facts, table, options } from '../../layout/components.ts'
 import { actPages, submitAct, formPage } from '../../layout/form-page.ts'
 import { html, type Html, nothing, fieldText } from '../../html.ts'
 import { scopeLabels, scopeTexts } from '../../text/labels.ts'
@@ -297,45 +297,29 @@ async function ownKey(visit: Visit): Promise<ListedKey> {
   return key
 }
 
-type Example = readonly [name: string, title: string, file: string, text: string]
+type Example = readonly [title: string, file: string, text: string]
 
 const offered: readonly Example[] = [
   [
     'curl',
-    'curl',
     'curl/status.sh',
     'Prints the status and four weeks of training. Needs curl, jq and a key with status:read.',
   ],
-  [
-    'home-assistant',
-    'Home Assistant',
-    'home-assistant/lockstep.yaml',
-    'Sensors. The first lines say where file and key go.',
-  ],
-  ['python', 'Python', 'python/sessions.py', 'Prints all training sessions. Needs only the standard library.'],
-  [
-    'typescript',
-    'TypeScript',
-    'typescript/weeks.ts',
-    'Prints weeks of training. The first lines fetch the typed client.',
-  ],
+  ['Home Assistant', 'home-assistant/lockstep.yaml', 'Sensors. The first lines say where file and key go.'],
+  ['Python', 'python/sessions.py', 'Prints all training sessions. Needs only the standard library.'],
+  ['TypeScript', 'typescript/weeks.ts', 'Prints weeks of training. The first lines fetch the typed client.'],
 ]
 
-function showExamples(visit: Visit) {
-  const { baseUrl, path, query } = visit
+function showExamples({ baseUrl, sectionStart }: Visit) {
   return view({
     title: 'Examples',
-    back: visit.sectionStart,
+    back: sectionStart,
     lead: 'To copy, with the address of this service filled in. They read the key from LOCKSTEP_TOKEN.',
-    body: tabs(
-      path,
-      query.get('view'),
-      offered.map(one => ({ name: one[0], title: one[1], body: () => exampleCard(one, baseUrl) })),
-    ),
+    body: html`${offered.map(one => exampleCard(one, baseUrl))}`,
   })
 }
 
-function exampleCard([, title, file, text]: Example, baseUrl: string): Html {
+function exampleCard([title, file, text]: Example, baseUrl: string): Html {
   const [, name = ''] = file.split('/')
   const example = readFileSync(new URL(`../../../../examples/${file}`, import.meta.url), 'utf8')
   const shown = code(example.replaceAll(settings.url.fallback, baseUrl), name)

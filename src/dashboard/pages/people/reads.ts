@@ -1,7 +1,7 @@
 import { allReads, listReads, type ReadEntry, listReaders } from '../../../accounts/read-log-queries.ts'
 import { listGiven } from '../../../accounts/given-access.ts'
 import { formatTimestamp } from '../../../contract/time.ts'
-import { card, table, openPager, pageNumber } from '../../layout/components.ts'
+import { card, logPage, options, table } from '../../layout/components.ts'
 import { csvFile } from '../../files.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import { areaLabels, readTypeLabels, readWayLabels } from '../../text/labels.ts'
@@ -43,23 +43,23 @@ const ROWS = 25
 /** A page of the log, with the filter by reader. */
 export async function readsSection(visit: Visit, names: PeopleNames): Promise<Html> {
   const { store, viewer, query } = visit
-  const page = pageNumber(query)
   const readerId = readerOf(query, names)
-  const range = { readerId, limit: ROWS + 1, offset: (page - 1) * ROWS }
-  const entries = await listReads(store, viewer.session.accountId, range)
-  const chosen = new URLSearchParams(readerId === undefined ? {} : { reader: String(readerId) })
+  const chosen = readerId === undefined ? '' : `?reader=${readerId}`
+  const { rows: entries, links } = await logPage({ path: '/people', query, anchor: 'reads' }, ROWS, range =>
+    listReads(store, viewer.session.accountId, { readerId, ...range }),
+  )
   if (entries.length === 0 && readerId === undefined) return nothing
   return card(
     'Read log',
     html`
       ${filter(names, readerId)}
-      ${readsTable(visit, entries.slice(0, ROWS), names)}
-      ${openPager({ path: '/people', query: chosen, anchor: 'reads' }, page, entries.length > ROWS)}
+      ${readsTable(visit, entries, names)}
+      ${links}
       <p class="muted">A row counts the reads of one kind in one hour. Your own on these pages are not listed.</p>
     `,
     {
       id: 'reads',
-      actions: html`<a href="/people/reads.csv${chosen.size === 0 ? '' : `?${chosen}`}" download>CSV</a>`,
+      actions: html`<a href="/people/reads.csv${chosen}" download>CSV</a>`,
     },
   )
 }
@@ -69,10 +69,7 @@ function filter({ readers, of }: PeopleNames, readerId: number | undefined): Htm
   return html`
     <form class="filters" action="/people#reads" data-submit-on-change>
       <label>Reader
-        <select name="reader">
-          <option value="">Everybody</option>
-          ${readers.map(({ id, username }) => html`<option value="${id}"${id === readerId ? html` selected` : nothing}>${of(username)}</option>`)}
-        </select>
+        <select name="reader">${options([['', 'Everybody'], ...readers.map(({ id, username }) => [id, of(username)] as const)], readerId)}</select>
       </label>
       <button class="no-script">Show</button>
     </form>

@@ -1,6 +1,6 @@
 import { allowRecords, deleteRecords, listDeleted } from '../../../accounts/deleted-records.ts'
 import { html, nothing } from '../../html.ts'
-import { table, openPager, pageNumber } from '../../layout/components.ts'
+import { logPage, table } from '../../layout/components.ts'
 import { actPages } from '../../layout/form-page.ts'
 import { doRecordAct, mayChangeRecords, recordForm } from '../../layout/record-acts.ts'
 import { type DashboardPage, redirect, type Section, view, type Visit } from '../../page.ts'
@@ -56,9 +56,9 @@ function showForm(visit: Visit, kind: string, problem?: string) {
 
 async function showDeleted(visit: Visit, problem?: string) {
   const { store, viewer, query, path } = visit
-  const page = pageNumber(query)
-  const range = { limit: ROWS + 1, offset: (page - 1) * ROWS }
-  const rows = await listDeleted(store, viewer.session.accountId, range)
+  const { rows, links } = await logPage({ path, query, anchor: 'deleted' }, ROWS, range =>
+    listDeleted(store, viewer.session.accountId, range),
+  )
   const mayWrite = await mayChangeRecords(visit)
   return view({
     title: 'Deleted records',
@@ -88,8 +88,8 @@ async function showDeleted(visit: Visit, problem?: string) {
                       </form>`,
                   },
                 ],
-                rows.slice(0, ROWS),
-              )}${openPager({ path, query: new URLSearchParams(), anchor: 'deleted' }, page, rows.length > ROWS)}`
+                rows,
+              )}${links}`
         }
       </section>
     `,

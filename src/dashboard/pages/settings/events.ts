@@ -1,5 +1,5 @@
 import { type AccountEvent, eventText, listEvents } from '../../../accounts/events.ts'
-import { table, openPager, pageNumber } from '../../layout/components.ts'
+import { logPage, table } from '../../layout/components.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import { freeText, recordName } from '../../text/names.ts'
 import { type DashboardPage, view, type Viewer, type Visit } from '../../page.ts'
@@ -13,9 +13,9 @@ export const eventPages: readonly DashboardPage[] = [
 const ROWS = 25
 
 async function showEvents({ store, viewer, query, path, sectionStart }: Visit) {
-  const page = pageNumber(query)
-  const range = { limit: ROWS + 1, offset: (page - 1) * ROWS }
-  const events = await listEvents(store, viewer.session.accountId, range)
+  const { rows: events, links } = await logPage({ path, query, anchor: undefined }, ROWS, range =>
+    listEvents(store, viewer.session.accountId, range),
+  )
   return view({
     title: 'Account events',
     back: sectionStart,
@@ -24,7 +24,7 @@ async function showEvents({ store, viewer, query, path, sectionStart }: Visit) {
       ${
         events.length === 0
           ? html`<p class="card muted">No events in the last year.</p>`
-          : html`<div class="card">${eventTable(viewer, events.slice(0, ROWS))}${openPager({ path, query: new URLSearchParams(), anchor: undefined }, page, events.length > ROWS)}</div>`
+          : html`<div class="card">${eventTable(viewer, events)}${links}</div>`
       }
       <p class="muted">A network is the part of an address that many people share. Wrong passwords are counted by the hour. If you do not recognise an event, sign out the other browsers, remove passkeys and links that are not yours, revoke API keys, and change your password.</p>
     `,

@@ -213,12 +213,8 @@ function stateOf(visit: Visit, connection: Connection, source: SourceStatus | un
 function notFoundText(connection: Connection): Html {
   const { notFound = [] } = progressOf(connection)
   if (notFound.length === 0) return nothing
-  const shown = notFound.slice(0, MAX_NOT_FOUND).join(', ')
-  const more = notFound.length - MAX_NOT_FOUND
-  return html`<p>That server has no lock ${notFound.length === 1 ? 'session' : 'sessions'} ${shown}${more > 0 ? ` and ${numberText(more)} more of the numbers` : ''}, or does not show ${notFound.length === 1 ? 'it' : 'them'} to this key.</p>`
+  return html`<p>That server has no lock sessions ${notFound.join(', ')}, or does not show them to this key.</p>`
 }
-
-const MAX_NOT_FOUND = 20
 
 function isGoingOn({ state }: Connection): boolean {
   return state === 'waiting' || state === 'due'
