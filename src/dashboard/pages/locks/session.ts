@@ -26,7 +26,7 @@ import {
   progressBar,
   tickingTime,
 } from './time.ts'
-import { isTimeHidden, knownEnd, lockText, practiceMark, stateMark, stateName, withoutTime } from './states.ts'
+import { isTimeHidden, knownEnd, lockText, practiceMark, stateName, withoutTime } from './states.ts'
 
 export const lockSessionPages: readonly DashboardPage[] = [
   { section: 'locks', reads: 'record', area: 'lkbx', path: '/locks/:id', handler: showSession },
@@ -59,7 +59,7 @@ async function showSession(visit: Visit) {
     asOf: viewer.asOf,
     title: name,
     back: visit.sectionStart,
-    heading: html`${name}${!record.isActive || record.lockState === 'locked' ? nothing : html` ${stateMark(viewer, record.lockState, record.isActive)}`}${nowText === false ? nothing : html` <span class="beside">${nowText}</span>`}`,
+    heading: html`${name}${nowText === false ? nothing : html` <span class="beside">${nowText}</span>`}`,
     lead: dotted(
       html`${timesText(viewer, session, { until, now })}${futureMark(viewer, now, session.at, session.endAt)}${practiceMark(session.rules)}${session.isTyped ? TYPED : nothing}`,
       used === undefined

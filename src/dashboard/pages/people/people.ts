@@ -74,66 +74,58 @@ async function showPeople(visit: Visit) {
     lead: 'Access is to read: nobody can change the records of somebody else. When you end it, it is over within a second.',
     actions: html`<a class="button primary" href="/people/give">Give access</a>`,
     body: html`
-      ${accessCard(visit, names, 'Can read my records', 'May read', {
-        id: 'given-access',
-        rows: given,
-        none: 'Nobody has access to your records.',
-        more: [
-          {
-            title: 'Last read',
-            // Reads are counted by hours, so this is when the hour began.
-            line: 'second',
-            cell: ({ lastReadAt }) =>
-              lastReadAt === null
-                ? 'Has not looked yet'
-                : html`Read ${now - lastReadAt < HOUR_MS ? 'in the last hour' : timeAgo(viewer, lastReadAt, now)}`,
-          },
-        ],
-        actions({ handle }, name) {
-          const action = (path: string, text: string, look = '') =>
-            html`<a class="button small${look}" href="/people/${handle}/${path}" aria-label="${text} ${name}">${text}</a>`
-          return html`<span class="buttons">${action('narrow', 'Change')}${action('end', 'End access', ' danger')}</span>`
+      ${accessCard('Can read my records', 'given-access', given, 'Nobody has access to your records.', [
+        ...termColumns(viewer, names, 'May read'),
+        {
+          title: 'Last read',
+          // Reads are counted by hours, so this is when the hour began.
+          line: 'second',
+          cell: ({ lastReadAt }) =>
+            lastReadAt === null
+              ? 'Has not looked yet'
+              : html`Read ${now - lastReadAt < HOUR_MS ? 'in the last hour' : timeAgo(viewer, lastReadAt, now)}`,
         },
-      })}
-      ${accessCard(visit, names, 'I can read', 'Shares', {
-        id: 'received-access',
-        rows: received,
-        none: 'Nobody gave you access to their records.',
-        more: [
-          {
-            title: 'Records as of',
-            line: 'second',
-            before: 'as of ',
-            cell: ({ accountId }) => (asOf.get(accountId) == null ? NONE : dateTime(viewer, asOf.get(accountId) ?? 0)),
+        {
+          ...ACTIONS,
+          cell({ handle, username }) {
+            const action = (path: string, text: string, look = '') =>
+              html`<a class="button small${look}" href="/people/${handle}/${path}" aria-label="${text} ${names.of(username)}">${text}</a>`
+            return html`<span class="buttons">${action('narrow', 'Change')}${action('end', 'End access', ' danger')}</span>`
           },
-        ],
-        actions: (row, name) =>
-          showRecords(
-            '/',
-            html`<button class="small" name="subject" value="${row.accountId}" aria-label="Open history of ${name}">Open history</button>`,
-          ),
-      })}
+        },
+      ])}
+      ${accessCard('I can read', 'received-access', received, 'Nobody gave you access to their records.', [
+        ...termColumns(viewer, names, 'Shares'),
+        {
+          title: 'Records as of',
+          line: 'second',
+          before: 'as of ',
+          cell: ({ accountId }) => (asOf.get(accountId) == null ? NONE : dateTime(viewer, asOf.get(accountId) ?? 0)),
+        },
+        {
+          ...ACTIONS,
+          cell: ({ accountId, username }) =>
+            showRecords(
+              '/',
+              html`<button class="small" name="subject" value="${accountId}" aria-label="Open history of ${names.of(username)}">Open history</button>`,
+            ),
+        },
+      ])}
       ${await readsSection(visit, names)}
     `,
   })
 }
 
-type Terms = Omit<ReceivedAccess, 'accountId'>
+const ACTIONS = { title: html`<span class="hidden">Actions</span>`, numeric: true } as const
 
-/** A card of access, whose columns line up with those of the other one. */
-function accessCard<Row extends Terms>(
-  { viewer }: Visit,
+/** The columns that line up in both tables. */
+function termColumns(
+  viewer: Viewer,
   names: PeopleNames,
-  title: string,
   shared: string,
-  { id, rows, none, more, actions }: AccessTable<Row>,
-): Html {
-  const columns: TableColumn<Row>[] = [
-    {
-      title: 'Name',
-      line: 'first',
-      cell: ({ username }) => html`<strong>${names.of(username)}</strong>`,
-    },
+): TableColumn<Omit<ReceivedAccess, 'accountId'>>[] {
+  return [
+    { title: 'Name', line: 'first', cell: ({ username }) => html`<strong>${names.of(username)}</strong>` },
     {
       title: shared,
       line: 'second',
@@ -149,22 +141,17 @@ function accessCard<Row extends Terms>(
           `${since === null ? '' : `since ${dateText(viewer, since)}, `}${until === null ? 'no end date' : untilText(viewer, until)}`,
         ),
     },
-    ...more,
-    {
-      title: html`<span class="hidden">Actions</span>`,
-      numeric: true,
-      cell: row => actions(row, names.of(row.username)),
-    },
   ]
-  return card(title, rows.length === 0 ? html`<p class="muted">${none}</p>` : table(title, columns, rows, { id }))
 }
 
-interface AccessTable<Row> {
-  readonly id: string
-  readonly rows: readonly Row[]
-  readonly none: string
-  readonly more: readonly TableColumn<Row>[]
-  readonly actions: (row: Row, name: string) => Html
+function accessCard<Row>(
+  title: string,
+  id: string,
+  rows: readonly Row[],
+  none: string,
+  columns: readonly TableColumn<Row>[],
+): Html {
+  return card(title, rows.length === 0 ? html`<p class="muted">${none}</p>` : table(title, columns, rows, { id }))
 }
 
 /** `until the end of 1 May` */
