@@ -4,7 +4,7 @@ import { noteDeleted } from '../accounts/removal.ts'
 import { retryRejected } from '../archive/retry-rejected.ts'
 import { type Config, settings } from '../config.ts'
 import { parseKey } from '../contract/address.ts'
-import { DAY_MS, formatOptionalTimestamp, MINUTE_MS } from '../contract/time.ts'
+import { DAY_MS, formatOptionalTimestamp } from '../contract/time.ts'
 import { databaseNow, inMs, type Job, pullJob } from '../jobs/jobs.ts'
 import type { Engine, Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
@@ -190,18 +190,6 @@ export function resume(store: Store, accountId: number): Promise<boolean> {
 
 export function pullNow(store: Store, accountId: number): Promise<boolean> {
   return changeJob(store, accountId, dueNow(store.engine), ['due', 'waiting'], true)
-}
-
-/** How often the account is pulled; the next round is due after this time at the latest. */
-export async function changeInterval(store: Store, accountId: number, everyMinutes: number): Promise<boolean> {
-  const latest = inMs(store, everyMinutes * MINUTE_MS)
-  const isChanged = await changeIn(store, accountId, { every_minutes: everyMinutes, key_until: null })
-  return (
-    isChanged &&
-    changeJob(store, accountId, {
-      next_at: sql<number | null>`case when next_at > ${latest} then ${latest} else next_at end`,
-    })
-  )
 }
 
 /** Whether records whose owner the source does not tell belong to the account. Those rejected before are stored by the next round. */

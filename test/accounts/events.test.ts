@@ -153,7 +153,7 @@ const actions: readonly Action[] = [
     leaves: 'source-key-changed',
     about: () => source.url,
   },
-  ...['stop', 'continue', 'pull', 'interval', 'mine', 'retry', 'locks', 'gone'].map((name): Action => {
+  ...['stop', 'continue', 'pull', 'mine', 'retry', 'locks', 'gone'].map((name): Action => {
     return { route: `POST /source/${name}`, act: ({ ann }) => ann.post(`/source/${name}`) }
   }),
   {

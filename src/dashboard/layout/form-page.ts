@@ -14,9 +14,8 @@ interface FormPage {
   readonly button?: string
   /** Its text while the server works, if that may take a while. */
   readonly waiting?: string
+  /** In a dangerous form the way back has the focus. */
   readonly isDangerous?: boolean
-  /** Whether the button has the focus, because there is nothing to fill in. In a dangerous form the way back has it. */
-  readonly focusesButton?: boolean
 }
 
 /** A page that consists of one form. Canceling leads to the first page of the section. */
@@ -27,7 +26,6 @@ export function formPage({ sectionStart, path }: Visit, { title, problem, body, 
     waiting,
     status = problem === undefined ? 200 : 422,
     isDangerous = false,
-    focusesButton = false,
   } = more
   return view({
     title,
@@ -39,7 +37,7 @@ export function formPage({ sectionStart, path }: Visit, { title, problem, body, 
           ${problem === undefined ? nothing : html`<p class="problem" role="alert" id="problem">${problem}</p>`}
           ${body}
           <div class="buttons">
-            <button class="${isDangerous ? 'danger' : 'primary'}"${focusesButton ? html` autofocus` : nothing}${waiting === undefined ? nothing : html` data-waiting="${waiting}"`}>${button}</button>
+            <button class="${isDangerous ? 'danger' : 'primary'}"${waiting === undefined ? nothing : html` data-waiting="${waiting}"`}>${button}</button>
             <a class="button" href="${sectionStart.path}"${isDangerous ? html` autofocus` : nothing}>${isDangerous ? 'Keep' : 'Cancel'}</a>
           </div>
         </form>
@@ -80,10 +78,12 @@ export function doAct<Input, Result>(
   return act(store, { ...entered, accountId: viewer.session.accountId } as Input, now, actor)
 }
 
-interface ActForm<Input, Result, Found> extends Pick<FormPage, 'isDangerous' | 'focusesButton'> {
+interface ActForm<Input, Result, Found> extends Pick<FormPage, 'isDangerous'> {
   readonly section: Section
-  /** Of the page with the form, to which it is sent. */
+  /** Of the page with the form. */
   readonly path: string
+  /** The path that it is sent to, if it is another one. */
+  readonly sentTo?: string
   readonly act: Act<Input, NoInfer<Result>>
   readonly takesLong?: boolean
   /** What the path names. Throws ApiError unless it is of the account that signed in. */
@@ -105,9 +105,9 @@ interface ActForm<Input, Result, Found> extends Pick<FormPage, 'isDangerous' | '
 /** The page of a form that does an act, and what the form does. */
 export function actPages<Input, Result, Found>(form: ActForm<Input, Result, Found>): readonly DashboardPage[] {
   const { section, path, act, takesLong = false, find, enter, perform = doAct, done } = form
-  const { body = () => nothing, isDangerous = false, focusesButton = false } = form
+  const { body = () => nothing, isDangerous = false, sentTo = path } = form
   const ask = (visit: Visit, found: Found, problem?: string) =>
-    formPage(visit, { title: act.title, problem, isDangerous, focusesButton, body: body(visit, found, problem) })
+    formPage(visit, { title: act.title, problem, isDangerous, body: body(visit, found, problem) })
   const { show = ask } = form
   const page = { section, path, reads: null } as const
   const submitFound = async (visit: Visit) => {
@@ -119,7 +119,7 @@ export function actPages<Input, Result, Found>(form: ActForm<Input, Result, Foun
   }
   return [
     { ...page, act, handler: async visit => show(visit, await find(visit)) },
-    { ...page, method: 'POST', act, takesLong, handler: submitFound },
+    { ...page, path: sentTo, method: 'POST', act, takesLong, handler: submitFound },
   ]
 }
 

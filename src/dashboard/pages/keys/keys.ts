@@ -12,7 +12,7 @@ import { readFileSync } from 'node:fs'
 import { settings } from '../../../config.ts'
 import { hasEnded } from '../../../accounts/access.ts'
 import { card, code, curlLine, emptyState, facts, table, options } from '../../layout/components.ts'
-import { actPages, submitAct, formPage } from '../../layout/form-page.ts'
+import { actPages, formPage } from '../../layout/form-page.ts'
 import { html, type Html, nothing, fieldText } from '../../html.ts'
 import { scopeLabels, scopeTexts } from '../../text/labels.ts'
 import { recordName } from '../../text/names.ts'
@@ -28,29 +28,21 @@ const OF_KEYS = { section: 'keys', reads: null } as const
 /** The API keys of the account that signed in, whichever account's records the other pages show. */
 export const keyPages: readonly DashboardPage[] = [
   { ...OF_KEYS, path: '/keys', handler: showKeys },
-  { ...OF_KEYS, path: '/keys/new', act: createKey, handler: visit => showKeyForm(visit, {}) },
-  {
-    ...OF_KEYS,
-    method: 'POST',
-    path: '/keys',
+  ...actPages({
+    section: 'keys',
+    path: '/keys/new',
+    sentTo: '/keys',
     act: createKey,
-    handler(visit) {
-      const form = readKeyForm(visit)
-      return submitAct(
-        visit,
-        createKey,
-        form,
-        secret => showCreated(visit, secret),
-        problem => showKeyForm(visit, form, problem),
-      )
-    },
-  },
+    find: readKeyForm,
+    show: showKeyForm,
+    enter: (_, form) => form,
+    done: showCreated,
+  }),
   ...actPages({
     section: 'keys',
     path: '/keys/:id/regenerate',
     act: replaceKey,
     find: ownKey,
-    focusesButton: true,
     body: regenerating,
     enter: (_, { id }) => ({ id }),
     done: showCreated,
@@ -233,7 +225,7 @@ function readKeyForm({ form, now }: Visit) {
   const days = /^(30|90|365)d$/.exec(expires)?.[1]
   return {
     name: (form.get('name') ?? '').trim(),
-    scopes: form.getAll('scope'),
+    scopes: form.size === 0 ? defaultScopes : form.getAll('scope'),
     expires,
     /** Undefined if nothing was chosen. */
     expiresAt: expires === 'never' ? null : days === undefined ? undefined : now + Number(days) * DAY_MS,
@@ -248,11 +240,14 @@ const expiries = [
   ['never', 'No expiry'],
 ] as const
 
-async function showKeyForm(visit: Visit, entered: Partial<ReturnType<typeof readKeyForm>>, problem?: string) {
+async function showKeyForm(
+  visit: Visit,
+  { name, scopes: chosen, expires }: ReturnType<typeof readKeyForm>,
+  problem?: string,
+) {
   const { inUse, entitled } = await keysOf(visit)
   const full = inUse >= MAX_ACTIVE_KEYS
   if (full || !entitled) return redirect('/keys')
-  const { name = '', scopes: chosen = defaultScopes, expires = '' } = entered
   return formPage(visit, {
     title: 'Create key',
     action: '/keys',

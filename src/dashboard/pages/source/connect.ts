@@ -31,7 +31,7 @@ export const connectPages: readonly DashboardPage[] = [
 ]
 
 /** How often a source is pulled. */
-export const intervals = [
+const intervals = [
   [5, 'Every 5 minutes'],
   [60, 'Every hour'],
   [24 * 60, 'Every day'],
@@ -40,7 +40,7 @@ const ONCE = [0, 'Only once'] as const
 const DEFAULT_MINUTES = 60
 
 /** The minutes that a form names, if they are offered; 0 for only once. */
-export function intervalOf(form: URLSearchParams): number {
+function intervalOf(form: URLSearchParams): number {
   const minutes = Number(form.get('every') ?? DEFAULT_MINUTES)
   return [...intervals, ONCE].some(([offered]) => offered === minutes) ? minutes : DEFAULT_MINUTES
 }

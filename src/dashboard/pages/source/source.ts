@@ -1,7 +1,6 @@
 import { eraseDeleted } from '../../../accounts/removal.ts'
 import { isDiskFull } from '../../../archive/quota.ts'
 import {
-  changeInterval,
   type Connection,
   forgetConnection,
   listRounds,
@@ -19,7 +18,7 @@ import { countSessions, type ImportedFile, listFiles } from '../../../accounts/i
 import { pullStatus, type SourceStatus } from '../../../pull/state.ts'
 import { isOtherSecret } from '../../../pull/stored-key.ts'
 import { html, type Html, nothing } from '../../html.ts'
-import { card, countColumn, options, table } from '../../layout/components.ts'
+import { card, countColumn, table } from '../../layout/components.ts'
 import { formPage } from '../../layout/form-page.ts'
 import { type DashboardPage, redirect, view, type Visit } from '../../page.ts'
 import { kindName } from '../../text/labels.ts'
@@ -35,7 +34,7 @@ import {
   numberText,
   timeAgo,
 } from '../../text/text.ts'
-import { connectPages, connectWay, intervalOf, intervals } from './connect.ts'
+import { connectPages, connectWay } from './connect.ts'
 import { changePages, filePages, typedCard, typedPages } from './changes.ts'
 import { rejectedOf, rejectedPages } from './rejected.ts'
 import { hostOf, isBusy, connectionProblem } from './states.ts'
@@ -50,10 +49,6 @@ export const sourcePages: readonly DashboardPage[] = [
   changing('/source/stop', ({ store }, accountId) => stop(store, accountId)),
   changing('/source/continue', ({ store }, accountId) => resume(store, accountId)),
   changing('/source/pull', ({ store }, accountId) => pullNow(store, accountId)),
-  changing('/source/interval', async ({ store, form }, accountId) => {
-    const minutes = intervalOf(form)
-    return minutes > 0 && changeInterval(store, accountId, minutes)
-  }),
   { ...OF_SOURCE, path: '/source/forget', handler: showForgetting },
   {
     ...OF_SOURCE,
@@ -291,7 +286,7 @@ function secondsLeft(known: ReadonlyMap<string, Read>, source: SourceStatus | un
 
 function actionsOf(visit: Visit, connection: Connection, source: SourceStatus | undefined): Html {
   if (isBusy(visit, connection)) return html`<div class="buttons">${button('stop', 'Stop')}</div>`
-  const { state, sealed_key: key, every_minutes: every } = connection
+  const { state, sealed_key: key } = connection
   const needsKey = state !== 'done' && (key === null || problemNow(visit, connection, source)?.needsKey === true)
   const canGoOn = state === 'stopped' && !needsKey
   const isComplete = source?.completedAt != null
@@ -304,25 +299,12 @@ function actionsOf(visit: Visit, connection: Connection, source: SourceStatus | 
     </div>
     <details>
       <summary>Change this source</summary>
-      <div class="stack">
-        ${
-          every > 0 &&
-          html`
-            <form class="filters" method="post" action="/source/interval">
-              <label>Copy again
-                <select name="every">${options(intervals, every)}</select>
-              </label>
-              <button>Save</button>
-            </form>
-          `
-        }
         <div class="buttons">
           ${needsKey ? nothing : link('key', state === 'done' ? 'Copy again with a key' : 'Change key')}
           ${source === undefined ? nothing : link('locks', 'Lock sessions by number')}
           ${source === undefined || sum(Object.values(source.gone)) === 0 ? nothing : link('gone', 'Remove what is gone there')}
           ${link('forget', key === null ? 'Forget this source' : 'Stop and forget the key')}
         </div>
-      </div>
     </details>
   `
 }
