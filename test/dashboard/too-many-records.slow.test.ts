@@ -47,8 +47,9 @@ test('an account with as much as it may bring in gets no figures of it, and does
 
   for (const table of ['training_session', 'lock_session'] as const) await multiply(store, table, 1400)
   // On a busy machine they may take too long at first.
-  for (let tries = 0; tries < 3; tries += 1) await askAll()
-  for (const { path, status } of await askAll()) assert.equal(status, 200, path)
+  let answers = await askAll()
+  for (let tries = 0; tries < 3 && answers.some(({ status }) => status === 503); tries += 1) answers = await askAll()
+  for (const { path, status } of answers) assert.equal(status, 200, path)
 
   for (const table of ['training_session', 'lock_session'] as const) await multiply(store, table, 8000)
   await multiply(store, 'training_template', 100_001)
