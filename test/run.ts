@@ -14,8 +14,7 @@ import { postgresPrograms, type PostgresServer, startPostgres } from './support/
  * summary of both. Arguments select files by a part of their path; `--slow` runs the files named `*.slow.test.ts` instead of
  * the others, and `--exhaustive` those of them that sweep, over all of their cases. A line of its own changes where a file
  * runs: `// engine: sqlite` or `// engine: any` once, `// engine: both` twice; with `// engine: sqlite, slowly postgres` its
- * second run is one of the slow tests, of pages one of the exhaustive ones. Files share processes, but for slow ones
- * and those with `// process: own`.
+ * second run is one of the slow tests, of pages one of the exhaustive ones. Files share processes, but for slow ones.
  */
 const isCi = process.env['CI'] === 'true'
 const isExhaustive = process.argv.includes('--exhaustive')
@@ -45,7 +44,9 @@ const FIRST: readonly string[] = [
   'store/postgres-trouble.slow',
   'cli/serve.slow',
   'store/migrations',
+  'http/uploads',
   'http/timeouts',
+  'accounts/events',
 ].map(name => `${name}.test.ts`)
 
 /** Settings of a server that nobody restarts. */
@@ -147,9 +148,9 @@ function textOf(file: string): string {
   return readFileSync(join(import.meta.dirname, file), 'utf8')
 }
 
-/** Slow files are, too: some change the settings of their own process. */
+/** Some change the settings of their own process. */
 function isAlone(file: string): boolean {
-  return file.endsWith('.slow.test.ts') || /^\/\/ process: own$/m.test(textOf(file))
+  return file.endsWith('.slow.test.ts')
 }
 
 function rankOf({ file }: Job): number {

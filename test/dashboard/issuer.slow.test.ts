@@ -1,4 +1,4 @@
-// engine: sqlite, slowly postgres
+// engine: both
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'

@@ -1,5 +1,4 @@
 // engine: any
-// process: own
 import assert from 'node:assert/strict'
 import { execFile, execFileSync } from 'node:child_process'
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-// engine: sqlite, slowly postgres
+// engine: both
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
