@@ -14,6 +14,7 @@ interface FormPage {
   readonly button?: string
   /** Its text while the server works, if that may take a while. */
   readonly waiting?: string
+  readonly sendsFiles?: boolean
   /** In a dangerous form the way back has the focus. */
   readonly isDangerous?: boolean
 }
@@ -25,6 +26,7 @@ export function formPage({ sectionStart, path }: Visit, { title, problem, body, 
     button = title,
     waiting,
     status = problem === undefined ? 200 : 422,
+    sendsFiles = false,
     isDangerous = false,
   } = more
   return view({
@@ -33,7 +35,7 @@ export function formPage({ sectionStart, path }: Visit, { title, problem, body, 
     status,
     body: html`
       <div class="card narrow${isDangerous ? ' danger' : ''}">
-        <form class="stack" method="post" action="${action}">
+        <form class="stack" method="post" action="${action}"${sendsFiles ? html` enctype="multipart/form-data"` : nothing}>
           ${problem === undefined ? nothing : html`<p class="problem" role="alert" id="problem">${problem}</p>`}
           ${body}
           <div class="buttons">

@@ -71,7 +71,7 @@ async function showPeople(visit: Visit) {
   for (const { accountId: id } of received) asOf.set(id, (await readKnownTime(store, accountId, id, now)).asOf)
   return view({
     title: 'People',
-    lead: 'Access is to read: nobody can change the records of somebody else. When you end it, it is over within a second.',
+    lead: 'Read only. Access that you end is over within a second.',
     actions: html`<a class="button primary" href="/people/give">Give access</a>`,
     body: html`
       ${accessCard('Can read my records', 'given-access', given, 'Nobody has access to your records.', [

@@ -7,7 +7,7 @@ import { pullStatus, type SourceStatus } from '../../../pull/state.ts'
 import type { Store } from '../../../store/index.ts'
 import { ndjsonFile } from '../../files.ts'
 import { html, type Html, nothing } from '../../html.ts'
-import { AS_STORED, card, code, table } from '../../layout/components.ts'
+import { AS_STORED, card, code, table, type TableColumn } from '../../layout/components.ts'
 import type { DashboardPage, Viewer, Visit } from '../../page.ts'
 import { countText, numberText } from '../../text/text.ts'
 
@@ -28,20 +28,21 @@ export async function rejectedOf(visit: Visit, whose: SourceStatus, connection?:
   return card(
     `${countText(count, 'record')} could not be stored`,
     html`<div class="stack">
-      ${table(
-        'Rejected records by reason',
-        [
-          { title: 'Reason', line: 'first', cell: ({ reason }) => reason },
-          { title: 'Records', numeric: true, line: 'first', cell: row => numberText(row.count) },
-          { title: 'One of them', line: 'second', cell: row => exampleOf(viewer, row) },
-        ],
-        reasons,
-        { id: 'rejected' },
-      )}
+      ${reasonTable(reasons, { title: 'One of them', line: 'second', cell: row => exampleOf(viewer, row) })}
       <div class="buttons">${actions}<a class="button" href="/source/rejected.ndjson" download>Download all</a></div>
       ${viewer.discreet ? AS_STORED : nothing}
     </div>`,
   )
+}
+
+/** Why records of a server or rows of a file were rejected, how many, and which. */
+export function reasonTable<Row extends { readonly reason: string; readonly count: number }>(
+  rows: readonly Row[],
+  which: TableColumn<Row>,
+): Html {
+  const reason: TableColumn<Row> = { title: 'Reason', line: 'first', cell: row => row.reason }
+  const times: TableColumn<Row> = { title: 'Times', numeric: true, line: 'first', cell: row => numberText(row.count) }
+  return table('What cannot be stored', [reason, times, which], rows, { id: 'rejected' })
 }
 
 function exampleOf({ discreet }: Pick<Viewer, 'discreet'>, example: RejectedReasons['reasons'][number]): Html {

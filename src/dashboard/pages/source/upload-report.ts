@@ -4,6 +4,7 @@ import { ownKinds } from '../../../accounts/deleted-records.ts'
 import { card, countColumn, facts, options, table } from '../../layout/components.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import type { Visit } from '../../page.ts'
+import { reasonTable } from './rejected.ts'
 import { kindName } from '../../text/labels.ts'
 import { capital, countText, dateText, dateTime, durationText, NONE, numberText } from '../../text/text.ts'
 import type { UploadReport } from '../../../uploads/run.ts'
@@ -148,20 +149,12 @@ function rejectedCard(upload: Upload): Html {
     'What cannot be stored',
     html`
       <p>${countText(preview.rejectedCount, unit ?? 'line')} would be rejected. The others can be stored without them. Mend the ${unit ?? 'line'}s and bring the file again.</p>
-      ${table(
-        'What cannot be stored',
-        [
-          { title: 'Reason', line: 'first', cell: ({ reason }) => reason },
-          { title: 'Times', numeric: true, line: 'first', cell: ({ count }) => numberText(count) },
-          {
-            title: unit === undefined ? 'Where' : `In ${unit}`,
-            line: 'second',
-            before: `in ${unit ?? ''} `,
-            cell: ({ places, count }) => `${places.join(', ')}${count > places.length ? ' …' : ''}`,
-          },
-        ],
-        rejected,
-      )}
+      ${reasonTable(rejected, {
+        title: unit === undefined ? 'Where' : `In ${unit}`,
+        line: 'second',
+        before: `in ${unit ?? ''} `,
+        cell: ({ places, count }) => `${places.join(', ')}${count > places.length ? ' …' : ''}`,
+      })}
     `,
     { actions: html`<a href="/source/upload/rejected.csv" download>CSV</a>` },
   )

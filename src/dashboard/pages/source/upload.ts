@@ -5,7 +5,7 @@ import { csvLine } from '../../../archive/formats/csv.ts'
 import { templates } from '../../../archive/formats/tables.ts'
 import { notFound } from '../../../contract/errors.ts'
 import { limits } from '../../../http/limits.ts'
-import { submit } from '../../layout/form-page.ts'
+import { formPage, submit } from '../../layout/form-page.ts'
 import { doRecordAct } from '../../layout/record-acts.ts'
 import { FILE_WAY, way } from '../../layout/components.ts'
 import { html, type Html, nothing } from '../../html.ts'
@@ -140,21 +140,18 @@ async function showForm(visit: Visit, problem?: string) {
   const { uploads } = visit
   if (uploads.maxBytes === 0) throw notFound('Upload')
   if (problem === undefined && !isOver(await ownUpload(visit))) return redirect('/source/file')
-  return view({
+  return formPage(visit, {
     title: 'Upload a file',
-    back: visit.sectionStart,
-    status: problem === undefined ? 200 : 422,
+    button: 'Upload and check',
+    problem,
+    sendsFiles: true,
     body: html`
-      <form class="card narrow stack" method="post" action="/source/upload" enctype="multipart/form-data">
-        ${problem === undefined ? nothing : html`<p class="problem" role="alert" id="problem">${problem}</p>`}
-        <p>Exports from the settings of another Lockstep, saved responses of this API, and CSV files of the pages <em>Training</em> and <em>Locks</em>; also compressed (gzip, zstd) or encrypted (age). Only your own records are taken from them. Records that do not say whose they are count as yours: when you save responses, ask for your own only.</p>
-        <p>Or fill in a table: <a href="/source/upload/training.csv" download>training sessions</a>, <a href="/source/upload/locks.csv" download>lock sessions</a>. Write times as <span class="nowrap">2026-02-16 18:00</span>, in your time zone.</p>
-        <label>Files <span class="muted">${numberText(uploads.maxBytes / 1024 / 1024)} MB together, ${limits.uploadFiles.max} at most</span>
-          <input type="file" name="file" multiple required${problem === undefined ? nothing : html` aria-describedby="problem"`}>
-        </label>
-        <p class="muted">Nothing is stored before you have seen what is in them. They are deleted from this service as soon as you have decided, after an hour at the latest.</p>
-        <div class="buttons"><button class="primary">Upload and check</button><a class="button" href="${visit.sectionStart.path}">Cancel</a></div>
-      </form>
+      <p>Exports from the settings of another Lockstep, saved responses of this API, and CSV files of the pages <em>Training</em> and <em>Locks</em>; also compressed (gzip, zstd) or encrypted (age). Only your own records are taken from them. Records that do not say whose they are count as yours: when you save responses, ask for your own only.</p>
+      <p>Or fill in a table: <a href="/source/upload/training.csv" download>training sessions</a>, <a href="/source/upload/locks.csv" download>lock sessions</a>. Write times as <span class="nowrap">2026-02-16 18:00</span>, in your time zone.</p>
+      <label>Files <span class="muted">${numberText(uploads.maxBytes / 1024 / 1024)} MB together, ${limits.uploadFiles.max} at most</span>
+        <input type="file" name="file" multiple required${problem === undefined ? nothing : html` aria-describedby="problem"`}>
+      </label>
+      <p class="muted">Nothing is stored before you have seen what is in them. They are deleted from this service as soon as you have decided, after an hour at the latest.</p>
     `,
   })
 }
