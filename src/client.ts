@@ -96,10 +96,9 @@ export function makeClient(options: ClientOptions): Client {
     given: object,
     { signal, ifNoneMatch }: CallOptions,
   ): Promise<ApiResponse<Endpoints[P]['data']>> => {
-    const headers = new Headers({ Authorization: `Bearer ${token}`, Accept: 'application/json' })
-    if (ifNoneMatch !== undefined) headers.set('If-None-Match', ifNoneMatch)
+    const condition = ifNoneMatch === undefined ? {} : { 'If-None-Match': ifNoneMatch }
     const response = await fetch(urlOf(baseUrl, path, given), {
-      headers,
+      headers: { Authorization: `Bearer ${token}`, Accept: 'application/json', ...condition },
       // Not followed: it could send the token to another server.
       redirect: 'manual',
       ...(signal === undefined ? {} : { signal }),

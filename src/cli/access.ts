@@ -7,9 +7,9 @@ import { type Area, areas } from '../contract/areas.ts'
 import { DAY_MS, parseDay, formatDate } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
 import { parseUntil } from './instants.ts'
-import { type StoreOptions, withAccount, withStore } from './opening.ts'
-import { databaseOption, jsonOption, withOptions } from './options.ts'
-import { printRows, say } from './print.ts'
+import { listing, type StoreOptions, withStore } from './opening.ts'
+import { databaseOption, withOptions } from './options.ts'
+import { say } from './print.ts'
 
 export function addAccessCommands(program: Command) {
   const access = program
@@ -46,28 +46,17 @@ export function addAccessCommands(program: Command) {
       say('Access is ended.')
     })
 
-  withOptions(access.command('list'), databaseOption(), jsonOption())
-    .description('Lists all access, ended access included.')
-    .action(async (flags: StoreOptions & { json?: boolean }) => {
-      const all = await withStore(flags, listAllAccess)
-      const day = (at: number | null) => (at === null ? null : formatDate(at / DAY_MS))
-      printRows(
-        all.map(row => ({ ...row, recordsFrom: day(row.recordsFrom) })),
-        flags.json,
-      )
-    })
+  const day = (at: number | null) => (at === null ? null : formatDate(at / DAY_MS))
+  listing(access.command('list'), async store =>
+    (await listAllAccess(store)).map(row => ({ ...row, recordsFrom: day(row.recordsFrom) })),
+  ).description('Lists all access, ended access included.')
 
-  withOptions(
+  listing(
     access.command('reads'),
-    new Option('--owner <id|username>', 'whose records').makeOptionMandatory(),
-    databaseOption(),
-    jsonOption(),
-  )
-    .description('Lists who read the records of the owner, by the hour, the newest first.')
-    .action(async (flags: StoreOptions & { owner: string; json?: boolean }) => {
-      const owner = { ...flags, account: flags.owner }
-      printRows(await withAccount(owner, (store, { id }) => Array.fromAsync(allReads(store, id))), flags.json)
-    })
+    async (store, { owner }: StoreOptions & Pick<PairFlags, 'owner'>) =>
+      Array.fromAsync(allReads(store, (await findAccount(store, owner)).id)),
+    ownerOption(),
+  ).description('Lists who read the records of the owner, by the hour, the newest first.')
 }
 
 interface PairFlags extends StoreOptions {
@@ -83,10 +72,11 @@ interface AddFlags extends PairFlags {
 }
 
 function pairOptions(): Option[] {
-  return [
-    new Option('--owner <id|username>', 'whose records').makeOptionMandatory(),
-    new Option('--partner <id|username>', 'who may read them').makeOptionMandatory(),
-  ]
+  return [ownerOption(), new Option('--partner <id|username>', 'who may read them').makeOptionMandatory()]
+}
+
+function ownerOption(): Option {
+  return new Option('--owner <id|username>', 'whose records').makeOptionMandatory()
 }
 
 async function findPair(store: Store, { owner, partner }: PairFlags): Promise<AccessPair> {

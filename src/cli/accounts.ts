@@ -7,7 +7,7 @@ import { readConfig, settings } from '../config.ts'
 import { type Tier, tiers } from '../contract/people.ts'
 import { parseUntil } from './instants.ts'
 import { serviceAddress } from './next-steps.ts'
-import { type StoreOptions, withAccount, withStore } from './opening.ts'
+import { listing, type StoreOptions, withAccount, withStore } from './opening.ts'
 import { databaseOption, idParser, jsonOption, withOptions } from './options.ts'
 import { print, printRows, say } from './print.ts'
 import { askPassword, requireConfirmation } from './terminal.ts'
@@ -40,11 +40,7 @@ export function addAccountCommands(program: Command) {
       )
     })
 
-  withOptions(account.command('list'), databaseOption(), jsonOption())
-    .description('Lists all accounts.')
-    .action(async (flags: StoreOptions & { json?: boolean }) => {
-      printRows(await withStore(flags, listAccounts), flags.json)
-    })
+  listing(account.command('list'), listAccounts).description('Lists all accounts.')
 
   withOptions(
     account.command('set-tier'),

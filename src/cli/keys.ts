@@ -6,9 +6,9 @@ import { MAX_NAME_LENGTH } from '../contract/names.ts'
 import { formatTimestamp } from '../contract/time.ts'
 import { accountOption } from './accounts.ts'
 import { parseExpiry } from './instants.ts'
-import { type StoreOptions, withAccount, withStore } from './opening.ts'
-import { databaseOption, idParser, jsonOption, withOptions } from './options.ts'
-import { print, printRows, say } from './print.ts'
+import { listing, type StoreOptions, withAccount, withStore } from './opening.ts'
+import { databaseOption, idParser, withOptions } from './options.ts'
+import { print, say } from './print.ts'
 
 export function addKeyCommands(program: Command) {
   const key = program
@@ -43,22 +43,14 @@ export function addKeyCommands(program: Command) {
       say(expiresAt === null ? 'It never expires.' : `It expires at ${formatTimestamp(expiresAt)}.`)
     })
 
-  withOptions(
+  listing(
     key.command('list'),
+    async (store, { account }: StoreOptions & { readonly account?: string }) => {
+      const keys = await listKeys(store, account === undefined ? undefined : (await findAccount(store, account)).id)
+      return keys.map(({ replaced_at: _, ...key }) => ({ ...key, scopes: key.scopes.split(' ') }))
+    },
     new Option('--account <id|username>', 'only of this account'),
-    databaseOption(),
-    jsonOption(),
-  )
-    .description('Lists API keys, revoked ones included.')
-    .action(async (flags: StoreOptions & { account?: string; json?: boolean }) => {
-      const keys = await withStore(flags, async store =>
-        listKeys(store, flags.account === undefined ? undefined : (await findAccount(store, flags.account)).id),
-      )
-      printRows(
-        keys.map(({ replaced_at: _, ...key }) => ({ ...key, scopes: key.scopes.split(' ') })),
-        flags.json,
-      )
-    })
+  ).description('Lists API keys, revoked ones included.')
 
   withOptions(
     key.command('revoke').argument('<id>', 'id of the key, from key list', idParser(KEY_ID)),

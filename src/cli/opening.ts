@@ -1,4 +1,5 @@
 import { tmpdir } from 'node:os'
+import type { Command, Option } from 'commander'
 import { type AccountFacts, findAccount } from '../accounts/accounts.ts'
 import { eraseDeleted } from '../accounts/removal.ts'
 import { openMigrated } from '../archive/migrate.ts'
@@ -8,7 +9,8 @@ import { Refusal } from '../contract/refusal.ts'
 import { messageOf, open, type OpenOptions } from '../store/index.ts'
 import { type Store, StoreError, StoreLocationError, StoreUnavailableError } from '../store/store.ts'
 import { UploadFolder } from '../uploads/folder.ts'
-import { say } from './print.ts'
+import { databaseOption, jsonOption, withOptions } from './options.ts'
+import { printRows, say } from './print.ts'
 
 /** A command runs once and alone, so it can wait for longer than a server may. */
 export const COMMAND_BUSY_TIMEOUT_MS = 60_000
@@ -39,6 +41,18 @@ export function withAccount<Result>(
   work: (store: Store, account: AccountFacts) => Promise<Result>,
 ): Promise<Result> {
   return withStore(flags, async store => work(store, await findAccount(store, flags.account)))
+}
+
+/** Makes a command that prints rows, as a table or as JSON. */
+export function listing<Flags extends StoreOptions>(
+  command: Command,
+  rows: (store: Store, flags: Flags) => Promise<readonly object[]>,
+  ...options: Option[]
+): Command {
+  return withOptions(command, ...options, databaseOption(), jsonOption()).action(
+    async (flags: Flags & { readonly json?: boolean }) =>
+      printRows(await withStore(flags, store => rows(store, flags)), flags.json),
+  )
 }
 
 /** Erases what a killed command has deleted but not erased. If that is not possible now, says so. */

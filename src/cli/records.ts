@@ -1,10 +1,11 @@
 import { type Command, Option } from 'commander'
+import { findAccount } from '../accounts/accounts.ts'
 import { allowRecords, deleteRecords, listDeleted, ownKinds } from '../accounts/deleted-records.ts'
 import { listFiles, undoFile } from '../accounts/imported-files.ts'
 import { accountOption } from './accounts.ts'
-import { type StoreOptions, withAccount } from './opening.ts'
-import { databaseOption, idParser, jsonOption, withOptions } from './options.ts'
-import { print, printRows, say } from './print.ts'
+import { listing, type StoreOptions, withAccount } from './opening.ts'
+import { databaseOption, idParser, withOptions } from './options.ts'
+import { print, say } from './print.ts'
 import { requireConfirmation } from './terminal.ts'
 import type { Store } from '../store/index.ts'
 
@@ -12,7 +13,6 @@ import type { Store } from '../store/index.ts'
 
 interface Flags extends StoreOptions {
   readonly account: string
-  readonly json?: boolean
   readonly yes?: boolean
 }
 
@@ -87,9 +87,8 @@ export function addImportsCommands(program: Command) {
 }
 
 function addList(command: Command, rows: (store: Store, accountId: number) => Promise<readonly object[]>): Command {
-  return withOptions(command.command('list'), accountOption(), databaseOption(), jsonOption()).action(
-    async (flags: Flags) => printRows(await withAccount(flags, (store, { id }) => rows(store, id)), flags.json),
-  )
+  const ofAccount = async (store: Store, { account }: Flags) => rows(store, (await findAccount(store, account)).id)
+  return listing(command.command('list'), ofAccount, accountOption())
 }
 
 function yesOption(what: string): Option {

@@ -24,11 +24,9 @@ export class NoResponseError extends Error {
 export function makeClient(options) {
     const { baseUrl, token, fetch = globalThis.fetch, read = response => response.text(), retries = 2 } = options;
     const send = async (path, given, { signal, ifNoneMatch }) => {
-        const headers = new Headers({ Authorization: `Bearer ${token}`, Accept: 'application/json' });
-        if (ifNoneMatch !== undefined)
-            headers.set('If-None-Match', ifNoneMatch);
+        const condition = ifNoneMatch === undefined ? {} : { 'If-None-Match': ifNoneMatch };
         const response = await fetch(urlOf(baseUrl, path, given), {
-            headers,
+            headers: { Authorization: `Bearer ${token}`, Accept: 'application/json', ...condition },
             // Not followed: it could send the token to another server.
             redirect: 'manual',
             ...(signal === undefined ? {} : { signal }),
