@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fastify from 'fastify'
-import { makeEventCounter, MAX_EVENTS_PER_HOUR } from '../../src/accounts/event-counter.ts'
 import { type AccountEvent, type EventType, listEvents } from '../../src/accounts/events.ts'
 import { listGiven } from '../../src/accounts/given-access.ts'
 import { listFiles } from '../../src/accounts/imported-files.ts'
@@ -404,22 +403,6 @@ test('failed sign-ins are counted by hour and network, in a bounded number of ro
   assert.equal(all.filter(({ kind }) => kind === 'sign-in-failed').length, 2)
   const errors = service.log.filter(line => line.includes('error'))
   assert.deepEqual(errors, [])
-})
-
-test('an account gets a bounded number of rows an hour, however many networks guess its password', async () => {
-  await using service = await startService(world)
-  const counter = makeEventCounter(service.store, error => assert.fail(String(error)))
-  const now = Date.now()
-  for (let index = 0; index < 250; index += 1) {
-    const event = { type: 'sign-in-failed', username: 'ann', now, browser: '' } as const
-    counter.count({ ...event, network: `192.0.${index}.0/24` })
-  }
-  await counter.close()
-  const events = (await eventsOf(service)).filter(({ kind }) => kind === 'sign-in-failed')
-  assert.equal(events.length, MAX_EVENTS_PER_HOUR + 1)
-  const total = events.reduce((sum, { times }) => sum + times, 0)
-  assert.equal(total, 250)
-  assert.equal(events.find(({ network }) => network === '')?.times, 250 - MAX_EVENTS_PER_HOUR)
 })
 
 test('a wrong password of somebody who is signed in is counted', async () => {

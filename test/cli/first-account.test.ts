@@ -59,15 +59,6 @@ test('an empty service prints a link with which the first account is created in 
   )
 })
 
-test('the link for the first account leads to this machine if the service listens on all addresses', async () => {
-  await using folder = await makeFolder()
-  const env = { LOCKSTEP_HOST: '0.0.0.0' }
-  await using running = folder.start(['serve', '--port', '0'], { env })
-  const [, port = ''] = await running.says(/Listening on http:\/\/0\.0\.0\.0:(\d+)/)
-  await until(async () => running.said.stderr.includes('./lockstep import'))
-  assert.match(running.said.stderr, new RegExp(`^  http://127\\.0\\.0\\.1:${port}/invitation/`, 'm'))
-})
-
 test('the link for the first account ends with the next start, which prints another one while there is no account', async () => {
   await using folder = await makeFolder()
   const first = await startEmpty(folder)
