@@ -27,16 +27,8 @@ const days = (from: string, to: string) =>
   ({ unit: 'day', weekStart: 'monday', from: dayOf(from), to: dayOf(to) }) as const
 
 test('a zone is an IANA name, never an offset', () => {
-  for (const name of [
-    ...Intl.supportedValuesOf('timeZone'),
-    'UTC',
-    'Asia/Kathmandu',
-    'Asia/Katmandu',
-    'Etc/GMT+5',
-    'EST',
-  ]) {
-    assert.ok(isTimeZone(name), name)
-  }
+  const others = ['UTC', 'Asia/Kathmandu', 'Asia/Katmandu', 'Etc/GMT+5', 'EST']
+  for (const name of [...Intl.supportedValuesOf('timeZone'), ...others]) assert.ok(isTimeZone(name), name)
   for (const name of ['', 'utc', 'europe/berlin', 'Europe/Nowhere', '+01:00', '-05', '01:00', 'Europe/Berlin ', 'é']) {
     assert.ok(!isTimeZone(name), name)
   }
