@@ -33,7 +33,7 @@ describe('records that are seldom seen', () => {
     assert.match((await ann.get('/locks')).text, /<h1><span data-live="state">Starts <time /)
     assert.match(
       (await ann.get('/locks/53')).text,
-      /<span class="state on">Pending<\/span><\/h1>\s*<p class="lead">(?:<span[^>]*>)*<time [^>]*>[^<]*<\/time> <span class="state">Date in the future<\/span>[^]*?<\/p>/,
+      /<span class="beside">Pending<\/span><\/h1>\s*<p class="lead">(?:<span[^>]*>)*<time [^>]*>[^<]*<\/time> <span class="state">Date in the future<\/span>[^]*?<\/p>/,
     )
   })
 

@@ -48,9 +48,10 @@ async function showSession(visit: Visit) {
   // Discreet mode hides rules.
   const shown = viewer.discreet ? undefined : used?.record
   const lateness = latenessText(latenessOf(session, record, used?.record))
-  const nowText = record.isActive
-    ? session.at <= until && lockState(viewer, session, owner, until)
-    : `${stateName(record.lockState, viewer)}${lateness === undefined ? '' : `, ${lateness}`}`
+  const nowText =
+    record.isActive && session.at <= until
+      ? lockState(viewer, session, owner, until)
+      : `${stateName(record.lockState, viewer)}${lateness === undefined ? '' : `, ${lateness}`}`
   const { entries } = await lockHistory(store, pageAccess.sessions('lkbx', owner))
   const name = recordName(viewer, 'lock', record)
   const [use] = used === undefined ? [] : await withUses(store, [used], pageAccess.ofAll('lock_session'))
@@ -59,7 +60,7 @@ async function showSession(visit: Visit) {
     asOf: viewer.asOf,
     title: name,
     back: visit.sectionStart,
-    heading: html`${name}${nowText === false ? nothing : html` <span class="beside">${nowText}</span>`}`,
+    heading: html`${name} <span class="beside">${nowText}</span>`,
     lead: dotted(
       html`${timesText(viewer, session, { until, now })}${futureMark(viewer, now, session.at, session.endAt)}${practiceMark(session.rules)}${session.isTyped ? TYPED : nothing}`,
       used === undefined
