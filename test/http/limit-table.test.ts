@@ -34,7 +34,7 @@ const reachedBy: Readonly<Record<LimitName, readonly [file: string, title: strin
   idleTimeout: ['http/timeouts', 'an idle connection is kept open for the configured time, which'],
   unreadTimeout: [HERE, 'what does not arrive, or is not read, in time is counted'],
   responseTimeout: ['store/postgres-trouble.slow', 'a silent network blocks no request for long, and the service'],
-  lag: ['http/overload', 'requests are refused while the event loop lags, and served'],
+  lag: ['http/overload.slow', 'requests are refused while the event loop lags, and served'],
   rate: [HERE, 'requests beyond a rate are counted by the limit of the key,'],
   concurrency: ['http/limits', 'requests of an API key beyond its concurrency limit are'],
   statistics: ['http/limits', 'two statistics of an account are computed at once, and the'],
