@@ -46,7 +46,7 @@ describe('in a browser', needsChromium, () => {
     await page.getByText('200 OK. The key works.').waitFor()
     await tabTo(page, 'Done')
     await keyboard.press('Enter')
-    await page.getByText('3 of 5 in use').waitFor()
+    await page.getByText('3 of 5 keys').waitFor()
     const row = page.getByRole('row', { name: /Kitchen display/ })
     assert.ok((await row.textContent())?.includes(`lks_…${key.slice(-4)}`))
     assert.doesNotMatch(await page.content(), new RegExp(key))

@@ -32,7 +32,7 @@ test('a key is shown once, works at once, and is listed by its last four charact
   const list = (await it.ann.get('/keys')).text
   assert.ok(list.includes(`lks_…${key.slice(-4)}`))
   assert.ok(!list.includes(key))
-  assert.match(list, /1 of 5 in use/)
+  assert.match(list, /1 of 5 keys/)
 })
 
 test('a key expires after a number of days, or never', async () => {
@@ -49,7 +49,7 @@ test('at five keys the button says why it is disabled, and no sixth is created',
   await using it = await signedIn()
   for (let index = 0; index < 5; index += 1) assert.equal((await it.create()).status, 200)
   const page = (await it.ann.get('/keys')).text
-  assert.match(page, /5 of 5 in use/)
+  assert.match(page, /5 of 5 keys/)
   assert.match(page, /<button class="primary" disabled aria-describedby="why">/)
   assert.match(page, /Revoke one to make room/)
   assert.equal((await it.create()).to, '/keys')
@@ -127,7 +127,7 @@ test('a regenerated key has the name, scopes and lifetime of the old one, which 
   assert.equal(Date.parse(await ends(secret)), after.expires_at)
 
   const page = (await it.ann.get('/keys')).text
-  assert.match(page, /5 of 5 in use/)
+  assert.match(page, /5 of 5 keys/)
   assert.match(page, /Replaced/)
   const again = await it.ann.post(`/keys/${id}/regenerate`)
   assert.equal(again.status, 422)

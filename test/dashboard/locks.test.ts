@@ -174,7 +174,7 @@ test('the page of a template says how many locks were completed, and what they c
     [52, 'shorter than 2'],
   ] as const) {
     const lock = shownText(await it.viewer.get(`/locks/${id}`))
-    assert.ok(lock.includes(` ${compared} of 3 with this template`), lock)
+    assert.ok(lock.includes(` ${compared} of 3 others with this template`), lock)
   }
   assert.match(shownText(await it.viewer.get('/lock-templates')), / 1\sh 1\sd 4 of 4 4 Feb/)
   await it.service.import([

@@ -160,9 +160,14 @@ export function rangeText({ low, high }: Usual): string {
   return low === high ? numberText(low) : unbroken(`${numberText(low)} to ${numberText(high)}`)
 }
 
-/** `▼ 36 below usual`, `◆ as usual` */
+/** `▼ 36 below usual`, `◆ as usual`, `◆ about as usual` */
 export function beyondText(value: number, usual: Usual, words: Words): string {
-  return comparedWith('usual', beyondUsual(value, usual), words)
+  const isWithin = value >= usual.low && value <= usual.high
+  return comparedWith(
+    'usual',
+    beyondUsual(value, usual),
+    isWithin ? words : { ...words, subject: `${words.subject ?? ''}\u00a0about` },
+  )
 }
 
 /** `◆ as in May`, `▼ 36 below May`: by how much a value is beyond another, with the preposition that "as" needs. */
@@ -426,7 +431,7 @@ export function summaryOf(
   const last = part === undefined || value === null ? undefined : { part, value, usual: usual[index] }
   const current = parts.findIndex(({ isCurrent }) => isCurrent)
   const running = measured[current]?.value ?? null
-  if (running !== null && (isShare || (last === undefined && running > 0))) {
+  if (running !== null && (isShare || (last?.usual === undefined && running > 0))) {
     const before = last !== undefined && last.part === parts[current - 1] ? `; last ${unit} ${text(last.value)}` : ''
     const stands = byNow && `, ${beyondText(running, byNow, words)} (${rangeText(byNow)}\u00a0% by now)`
     return html`<b>${text(running)}</b> ${isShare ? 'of ' : ''}this ${unit} so far${stands}${before}`

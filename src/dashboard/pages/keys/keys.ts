@@ -72,7 +72,7 @@ async function showKeys(visit: Visit) {
   const isEmpty = keys.length === 0
   return view({
     title: 'API keys',
-    lead: isEmpty ? undefined : `${inUse} of ${MAX_ACTIVE_KEYS} in use`,
+    lead: isEmpty ? undefined : `${inUse} of ${MAX_ACTIVE_KEYS} keys`,
     actions: create,
     body: html`
       ${entitled ? nothing : withoutTier(visit, keys.length, tierEnded)}

@@ -103,7 +103,7 @@ function timesText(viewer: Viewer, { record, endAt }: LockDetails, { until, now 
   return ended === null ? html`${start}, end not known` : timeSpan(viewer, started, ended)
 }
 
-/** `longer than 6 of 8 with this template`, `as long as most of 8 with this template`: of those that have ended. */
+/** `longer than 6 of 8 others with this template`, `as long as most of 8 others with this template`: of those that have ended. */
 function comparedText({ record, endAt }: LockDetails, use: TemplateUse | undefined, until: number): string | undefined {
   const at = Date.parse(record.startDate)
   const length = lengthOf({ at, endAt }, until)
@@ -113,7 +113,7 @@ function comparedText({ record, endAt }: LockDetails, use: TemplateUse | undefin
   const [shorter, longer] = [all.filter(one => one < length).length, all.filter(one => one > length).length]
   const [word, count] = shorter >= longer ? (['longer', shorter] as const) : (['shorter', longer] as const)
   const how = count * 2 < others ? 'as long as most' : `${word} than ${numberText(count)}`
-  return `${how} of ${numberText(others)} with this template`
+  return `${how} of ${numberText(others)} others with this template`
 }
 
 function sessionStats(

@@ -39,7 +39,7 @@ export const EXAMPLE = html`
         <section class="card tile wide">
           <h2>Evening lock</h2>
           <dl class="stats">${stat('So far', '2 d 5 h', 'of 7 d')}${stat('Planned end', 'in 4 d 19 h')}${stat('Days locked', '18', 'of the last 28 days')}</dl>
-          ${strip(bars('0038996000059996000399960699'), 72)}
+          ${strip(bars('0038996000059996000399960794'), 72)}
           <span class="ends small muted"><span>28 days ago</span><span>Today</span></span>
         </section>
         <section class="card tile">

@@ -14,6 +14,7 @@ import {
 import { sum } from '../../../contract/numbers.ts'
 import { sourceLists } from '../../../pull/lists.ts'
 import { readKnownTime } from '../../../stats/known-time.ts'
+import { zoneClock } from '../../../stats/zone-clock.ts'
 import { countSessions, type ImportedFile, listFiles } from '../../../accounts/imported-files.ts'
 import { pullStatus, type SourceStatus } from '../../../pull/state.ts'
 import { isOtherSecret } from '../../../pull/stored-key.ts'
@@ -23,17 +24,8 @@ import { formPage } from '../../layout/form-page.ts'
 import { type DashboardPage, redirect, view, type Visit } from '../../page.ts'
 import { kindName } from '../../text/labels.ts'
 import { freeText } from '../../text/names.ts'
-import {
-  agoText,
-  countText,
-  dateText,
-  dateTime,
-  durationText,
-  momentText,
-  NONE,
-  numberText,
-  timeAgo,
-} from '../../text/text.ts'
+import { daysText } from '../../text/period.ts'
+import { agoText, countText, dateTime, durationText, momentText, NONE, numberText, timeAgo } from '../../text/text.ts'
 import { connectPages, connectWay } from './connect.ts'
 import { changePages, filePages, typedCard, typedPages } from './changes.ts'
 import { rejectedOf, rejectedPages } from './rejected.ts'
@@ -158,6 +150,7 @@ async function sourceRows(
 }
 
 function sourceTable({ viewer, now }: Visit, rows: readonly SourceRow[]): Html {
+  const { dayOf } = zoneClock(viewer.timeZone)
   return table<SourceRow>(
     'Your sources',
     [
@@ -171,10 +164,10 @@ function sourceTable({ viewer, now }: Visit, rows: readonly SourceRow[]): Html {
         title: 'Days',
         line: 'second',
         cell: ({ first, last }) =>
-          first === null || last === null ? NONE : `${dateText(viewer, first)} – ${dateText(viewer, last)}`,
+          first === null || last === null ? NONE : daysText({ first: dayOf(first), last: dayOf(last) }),
       },
       { title: 'Last import', line: 'second', cell: ({ at }) => (at === null ? NONE : timeAgo(viewer, at, now)) },
-      { title: 'Outcome', line: 'second', cell: ({ outcome }) => outcome },
+      { title: 'State', line: 'second', cell: ({ outcome }) => outcome },
     ],
     rows,
   )

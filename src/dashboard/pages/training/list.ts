@@ -164,7 +164,7 @@ export async function sessionRows(
   const isCompared = [...usual.values()].some(one => one !== undefined)
   return html`
     ${table('Sessions', sessionColumns(visit, programs, { query, range, usual }), rows, { id: 'session-table' })}
-    ${isCompared && legendOf([['usual', 'Usual with the program']])}
+    ${isCompared && legendOf([['usual', 'Usual with the program; ▲ above, ▼ below it by more than a point']])}
     ${yearLinks(visit, query, sessions)}
     ${tableFoot(visit.path, visit.query, paged)}
   `

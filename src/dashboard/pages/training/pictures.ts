@@ -69,7 +69,7 @@ export function gradePicture(viewer: Viewer, shown: ShownSessions, byType: Html 
     ...(isOfProgram ? [] : ([['line', `Median of a ${time.unit}`]] as const)),
     ...(isDense ? ([['spread', '10th to 90th percentile']] as const) : []),
     ...(marks.every(({ isPassed }) => isPassed) ? [] : ([['hollow', 'Not passed']] as const)),
-    ...(running.length === 0 ? [] : ([['so-far', `This ${time.unit} so far`]] as const)),
+    ...(running.length === 0 ? [] : ([['running', `This ${time.unit} so far`]] as const)),
     ...usualLegend(isOfProgram ? 'session' : time.unit, usual),
     ...(breaks.toString() === '' ? [] : ([['break', 'Break of two weeks or more']] as const)),
   ]
