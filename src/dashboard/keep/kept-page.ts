@@ -14,8 +14,8 @@ import { type Reader, type Viewer, PageAccess } from '../page.ts'
 import { readOverview } from '../pages/overview/overview.ts'
 import { readYear, totalsOf, yearCards, yearsOf } from '../pages/year/year.ts'
 import { ownName, readPrograms } from '../text/names.ts'
-import { dateTimeText, numberText } from '../text/text.ts'
-import { dayOf, type KeptTable, keptTableNames, keptTables, MAX_BATCH_ROWS } from './kept-tables.ts'
+import { dateTimeText } from '../text/text.ts'
+import { dayOf, keptTableNames, keptTables } from './kept-tables.ts'
 
 /** Who keeps their records, and how they are shown: names may be hidden. */
 export type Keeper = Pick<Viewer, 'session' | 'discreet' | 'timeZone' | 'units'>
@@ -47,7 +47,7 @@ export async function* keptPage(store: Store, keeper: Keeper, now: number): Asyn
   }
   yield asKept(card('All years', allYears(reader, all), { id: 'overview' }), days)
   yield* sections
-  for await (const kept of keptTables(reader, programs, sessions)) yield* tableOf(kept)
+  yield* keptTables(reader, programs, sessions)
   yield foot
 }
 
@@ -132,25 +132,4 @@ function asKept(markup: Html, days: ReadonlySet<string>): string {
     .replaceAll(/ href="(?!#)[^"]*"/g, '')
     .replaceAll(/(<(?:a|td) class="day [^>]*)>([^<]+)/g, '$1 title="$2">$2')
     .replaceAll(/<time[^>]*title="([^"]*)"[^>]*>.*?<\/time>/gs, '$1')
-}
-
-/** End tags that HTML does not need are left out, because rows are most of the file. */
-async function* tableOf({ id, columns, rows }: KeptTable): AsyncGenerator<string> {
-  const heads = columns.map(
-    ({ title, numeric }) => html`<th scope="col"${numeric ? html` class="number"` : nothing}>${title}`,
-  )
-  const name = keptTableNames[id]
-  yield html`
-    <section class="card" id="${id}">
-      <div class="card-head"><h2>${name}</h2><span class="muted">${numberText(rows.length)} rows</span></div>
-      <div class="scroll" role="region" aria-label="${name}" tabindex="0"><table class="compact"><thead><tr>${heads}<tbody>
-  `
-    .toString()
-    .trimEnd()
-  for (let start = 0; start < rows.length; start += MAX_BATCH_ROWS) {
-    await pause()
-    const some = rows.slice(start, start + MAX_BATCH_ROWS)
-    yield html`${some.map(row => html`<tr${row.id === undefined ? nothing : html` id="${row.id}"`}>${row.cells.map((text, index) => html`<td${index === 0 && row.day !== undefined ? html` id="day-${row.day}"` : nothing}>${text}`)}`)}`.toString()
-  }
-  yield '</table></div></section>\n'
 }
