@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { extname } from 'node:path'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -12,13 +11,13 @@ import { isFromAnotherSite } from './site.ts'
 
 /** The files that pages load, by their name below /assets/, and the typed client. Others are not served. */
 const files = {
-  'dashboard.css': styles,
-  'dashboard.js': () => joinModules(FOLDER, 'dashboard.js'),
-  'favicon.svg': () => read('favicon.svg'),
-  'app.webmanifest': () => read('app.webmanifest'),
-  'client.js': () => read('../../openapi/client.js'),
-  'client.d.ts': () => read('../../openapi/client.d.ts'),
-} satisfies Record<string, () => string>
+  'dashboard.css': ['text/css', styles],
+  'dashboard.js': ['text/javascript', () => joinModules(FOLDER, 'dashboard.js')],
+  'favicon.svg': ['image/svg+xml', () => read('favicon.svg')],
+  'app.webmanifest': ['application/manifest+json', () => read('app.webmanifest')],
+  'client.js': ['text/javascript', () => read('../../openapi/client.js')],
+  'client.d.ts': ['text/plain', () => read('../../openapi/client.d.ts')],
+} satisfies Record<string, readonly [type: string, content: () => string]>
 
 /** What most pages have. */
 const components = [
@@ -42,28 +41,18 @@ const components = [
 
 export type AssetName = keyof typeof files
 
-/** Content that stays the same while the service runs. */
-export class Asset {
-  readonly type: string
-  readonly body: Uint8Array
-  readonly etag: string
-  #compressed: Promise<Uint8Array> | undefined
+type Asset = ReturnType<typeof assetOf>
 
-  constructor(type: string, content: string | Uint8Array) {
-    this.type = type
-    this.body = typeof content === 'string' ? Buffer.from(content) : content
-    this.etag = `"${hash('sha1', this.body, 'base64url').slice(0, 16)}"`
-  }
-
-  /** Part of an address that changes with the content. */
-  get version(): string {
-    return this.etag.slice(1, -1)
-  }
-
-  /** Once, for the first request that accepts it. */
-  get compressed(): Promise<Uint8Array> {
-    this.#compressed ??= compress(this.body)
-    return this.#compressed
+/** Content that stays the same while the service runs. Its version is the part of an address that changes with it. */
+export function assetOf(type: string, content: string) {
+  const body = Buffer.from(content)
+  let compressed: Promise<Buffer> | undefined
+  return {
+    type,
+    body,
+    version: hash('sha1', body, 'base64url').slice(0, 16),
+    /** Once, for the first request that accepts it. */
+    compressed: () => (compressed ??= compress(body)),
   }
 }
 
@@ -71,37 +60,26 @@ export class Asset {
 export async function sendAsset(reply: FastifyReply, asset: Asset, version?: string | null) {
   const isCompressed = asset.body.length >= MIN_COMPRESSED && acceptsGzip(reply.request)
   // What is compressed has an ETag of its own.
-  const etag = isCompressed ? `${asset.etag.slice(0, -1)}-gzip"` : asset.etag
-  reply.headers({
-    ETag: etag,
-    'Cache-Control': version === asset.version ? IMMUTABLE : 'no-cache',
-  })
+  const etag = `"${asset.version}${isCompressed ? '-gzip' : ''}"`
+  reply.headers({ ETag: etag, 'Cache-Control': version === asset.version ? IMMUTABLE : 'no-cache' })
   varyByEncoding(reply)
   const ifNoneMatch = reply.request.headers['if-none-match']
   if (ifNoneMatch !== undefined && matchesEtag(ifNoneMatch, etag)) return reply.code(304).send()
   reply.type(asset.type)
   if (!isCompressed) return reply.send(asset.body)
-  return reply.header('Content-Encoding', 'gzip').send(await asset.compressed)
+  return reply.header('Content-Encoding', 'gzip').send(await asset.compressed())
 }
 
 const IMMUTABLE = 'public, max-age=31536000, immutable'
-
-const types: Readonly<Record<string, string>> = {
-  '.css': 'text/css; charset=utf-8',
-  '.js': 'text/javascript; charset=utf-8',
-  '.ts': 'text/plain; charset=utf-8',
-  '.svg': 'image/svg+xml; charset=utf-8',
-  '.webmanifest': 'application/manifest+json; charset=utf-8',
-}
 
 const loaded = new Map<AssetName, Asset>()
 
 /** The asset of a page; its files are read once. */
 export function asset(name: AssetName): Asset {
-  return loaded.getOrInsertComputed(
-    name,
-    () => new Asset(types[extname(name)] ?? 'application/octet-stream', files[name]()),
-  )
+  return loaded.getOrInsertComputed(name, () => {
+    const [type, content] = files[name]
+    return assetOf(`${type}; charset=utf-8`, content())
+  })
 }
 
 /** In layers: a rule of a later one wins, however specific the other is. */
