@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { finished } from 'node:stream'
+import { recordEvent } from '../accounts/events.ts'
 import { LimitError } from '../http/limits.ts'
 import { type CsvCells, csvLine } from '../archive/formats/csv.ts'
 import { pause } from '../fairness.ts'
@@ -7,7 +8,7 @@ import { type Download, download, type Visit } from './page.ts'
 
 type Items<Item> = Iterable<Item> | AsyncIterable<Item>
 
-/** A CSV file with a row for each item. Its name has the date of the download. */
+/** A CSV file with a row for each item. */
 export function csvFile<Item>(
   visit: Visit,
   name: string,
@@ -15,24 +16,24 @@ export function csvFile<Item>(
   items: Items<Item>,
   rowOf: (item: Item) => CsvCells,
 ): Download {
-  return download({
-    file: datedFile(name, visit, 'csv'),
-    type: 'text/csv; charset=utf-8',
-    body: csvParts(visit.viewer.session.accountId, header, items, rowOf),
-  })
+  return datedFile(visit, name, 'csv', csvParts(visit.viewer.session.accountId, header, items, rowOf))
 }
 
-export function ndjsonFile(visit: Visit, name: string, body: Download['body']): Download {
-  return download({ file: datedFile(name, visit, 'ndjson'), type: 'application/x-ndjson', body })
-}
+const types = {
+  csv: 'text/csv; charset=utf-8',
+  html: 'text/html; charset=utf-8',
+  ndjson: 'application/x-ndjson',
+} as const
 
-export function htmlFile(visit: Visit, name: string, body: Download['body']): Download {
-  return download({ file: datedFile(name, visit, 'html'), type: 'text/html; charset=utf-8', body })
-}
-
-/** `locks-2026-02-16.csv` */
-function datedFile(name: string, { now }: Visit, extension: string): string {
-  return `${name}-${new Date(now).toISOString().slice(0, 10)}.${extension}`
+/** A file whose name has the date of the download, such as `locks-2026-02-16.csv`. */
+export function datedFile(
+  { now }: Visit,
+  name: string,
+  extension: keyof typeof types,
+  body: Download['body'],
+): Download {
+  const file = `${name}-${new Date(now).toISOString().slice(0, 10)}.${extension}`
+  return download({ file, type: types[extension], body })
 }
 
 /**
@@ -59,16 +60,20 @@ async function* csvParts<Item>(
 
 const MAX_BATCH_ROWS = 500
 
-/** The accounts of which everything is being sent by this process: one export at a time for each. */
-export class Exports {
-  readonly #accounts = new Set<number>()
-
-  /** Counts an export until its response has ended or its client is gone. Throws LimitError if there is another one. */
-  begin(accountId: number, response: ServerResponse) {
-    if (this.#accounts.has(accountId)) throw new LimitError('exports', 'rate_limited', RETRY_SECONDS, ANOTHER)
-    this.#accounts.add(accountId)
-    finished(response, () => this.#accounts.delete(accountId))
-  }
+/**
+ * Counts and records that everything of an account is about to be sent, until the response has ended or its client is gone; `sending`
+ * has the accounts of which this process does so. One export at a time: throws LimitError if there is another one.
+ */
+export async function beginExport(
+  sending: Set<number>,
+  { store, viewer, now, actor }: Visit,
+  response: ServerResponse,
+) {
+  const { accountId } = viewer.session
+  if (sending.has(accountId)) throw new LimitError('exports', 'rate_limited', RETRY_SECONDS, ANOTHER)
+  sending.add(accountId)
+  finished(response, () => sending.delete(accountId))
+  await recordEvent(store.db, { accountId, type: 'exported', now, actor })
 }
 
 const RETRY_SECONDS = 10

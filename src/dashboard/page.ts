@@ -122,13 +122,10 @@ export interface Visit {
   readonly query: URLSearchParams
   /** The fields of a form; empty for a GET. */
   readonly form: URLSearchParams
-  readonly baseUrl: string
   readonly site: SiteOrigin
   /** The issuer with which people may also sign in. */
   readonly oidc: Oidc | undefined
   readonly cookies: ReadonlyMap<string, string>
-  /** The user agent; empty if the browser sends none. */
-  readonly userAgent: string
   /** Notes that the request is refused because a limit is reached. */
   readonly limitReached: (name: LimitName) => void
   /** The viewer, as the log of events names who did something. */

@@ -1,20 +1,18 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import multipart from '@fastify/multipart'
 import { Readable } from 'node:stream'
-import { recordEvent } from '../accounts/events.ts'
 import type { ReadLog } from '../accounts/read-log.ts'
 import type { Log } from '../http/log.ts'
 import { ApiError } from '../contract/errors.ts'
 import { LimitError, type LimitName, limitOf } from '../http/limits.ts'
 import { asset, sendAsset, sendPage } from './sending.ts'
 import { askAgain } from './sign-in/reauthentication.ts'
-import { sendErrorPage, toShownError, wantsPage } from './layout/error-page.ts'
-import { Exports } from './files.ts'
+import { insecureExplanation, sendErrorPage, sendSignedOutPage, toShownError, wantsPage } from './layout/error-page.ts'
+import { beginExport } from './files.ts'
 import { renderLayout } from './layout/layout.ts'
 import type { DashboardOptions } from './options.ts'
 import { checkDownloadOrigin, PAGE_HEADERS, siteOriginOf } from './site.ts'
 import { type DashboardPage, type PageResult, sharedAreas, type View, type Viewer, type Visit } from './page.ts'
-import { insecureExplanation, sendSignedOutPage } from './layout/signed-out-page.ts'
 import { accessEndedView, notShared } from './layout/subject-notes.ts'
 import { yearPages } from './pages/year/year.ts'
 import { displayPages } from './pages/settings/display.ts'
@@ -84,7 +82,7 @@ export function registerDashboard(scope: FastifyInstance, options: DashboardOpti
     registerPasskeyOptions(signingIn, options)
     registerOidc(signingIn, options, signInSteps)
   })
-  const exports = new Exports()
+  const exports = new Set<number>()
   for (const page of pages) if (page.receivesFiles !== true) registerPage(scope, options, exports, page)
   // The plugin has hooks of its own, which the other pages do not need.
   void scope.register(async receiving => {
@@ -132,7 +130,7 @@ export function sendUnknown(
   return true
 }
 
-function registerPage(scope: FastifyInstance, options: DashboardOptions, exports: Exports, page: DashboardPage) {
+function registerPage(scope: FastifyInstance, options: DashboardOptions, exports: Set<number>, page: DashboardPage) {
   const { readLog } = options
   const { path, method = 'GET', isDownload = false, isExport = false } = page
   const { receivesFiles = false, takesLong = receivesFiles } = page
@@ -151,19 +149,12 @@ function registerPage(scope: FastifyInstance, options: DashboardOptions, exports
         const result = await resultOf(visit, page)
         // The body of a file is not read yet.
         if (result.shape === 'download') checkDownloadOrigin(request.raw)
-        if (result.shape === 'download' && isExport) await beginExport(exports, visit, reply)
+        if (result.shape === 'download' && isExport) await beginExport(exports, visit, reply.raw)
         recordReads(readLog, visit, page, result)
         return send(reply, visit, page, result, options.log)
       })
     },
   })
-}
-
-/** Records that everything of an account is about to be sent. */
-async function beginExport(exports: Exports, { store, viewer, now, actor }: Visit, reply: FastifyReply) {
-  const { accountId } = viewer.session
-  exports.begin(accountId, reply.raw)
-  await recordEvent(store.db, { accountId, type: 'exported', now, actor })
 }
 
 /** Who is signed in, for the header of an error; undefined where that cannot be read either. */
@@ -176,22 +167,22 @@ async function viewerOrNone(options: DashboardOptions, reply: FastifyReply): Pro
 async function resultOf(visit: Visit, page: DashboardPage): Promise<PageResult> {
   const { act, confirms = act?.confirms ?? false } = page
   const asked = confirms ? askAgain(visit, page) : undefined
-  return endedView(visit, page) ?? notSharedView(visit, page) ?? asked ?? page.handler(visit)
+  return deniedView(visit, page) ?? asked ?? page.handler(visit)
 }
 
-/** The page in place of the records of an account whose access has ended. */
-function endedView(
+/**
+ * The page in place of the records of an account whose access has ended, or of a list of records that somebody else does not share.
+ * A record may belong to another owner.
+ */
+function deniedView(
   { viewer, sectionStart }: Visit,
-  { section, area, method, isDownload = false }: DashboardPage,
+  { section, reads, area, method, isDownload = false }: DashboardPage,
 ): View | undefined {
-  if (!viewer.chosenIsGone || method === 'POST' || section === null || area === undefined) return undefined
-  const ended = accessEndedView(viewer, sectionStart.title)
-  // With this status, browsers do not save the page under the name of the file.
-  return isDownload ? { ...ended, status: 403 } : ended
-}
-
-/** The page in place of a list of records that somebody else does not share. A record may belong to another owner. */
-function notSharedView({ viewer, sectionStart }: Visit, { reads, area }: DashboardPage): View | undefined {
+  if (viewer.chosenIsGone && method !== 'POST' && section !== null && area !== undefined) {
+    const ended = accessEndedView(viewer, sectionStart.title)
+    // With this status, browsers do not save the page under the name of the file.
+    return isDownload ? { ...ended, status: 403 } : ended
+  }
   if (reads !== 'list' || area === 'both' || sharedAreas(viewer).includes(area)) return undefined
   return notShared(viewer, sectionStart.title)
 }

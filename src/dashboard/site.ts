@@ -5,9 +5,8 @@ import { raw } from 'hono/html'
 import { type Config, publicPath } from '../config.ts'
 import { isLoopbackAddress } from '../contract/address.ts'
 import { clientAddress, isLoopbackName } from '../http/addresses.ts'
-import { ApiError } from '../contract/errors.ts'
+import { ApiError, HttpError } from '../contract/errors.ts'
 import type { RequestContext } from '../http/log.ts'
-import { FormError } from './layout/form-errors.ts'
 import type { Html } from './html.ts'
 
 /** How browsers see this service: its address, the path below which it is, cookies, and the headers of pages. */
@@ -56,17 +55,19 @@ export function siteOriginOf({ request }: Pick<RequestContext, 'request'>, confi
 
 const HOST = /^[^\s/?#@\\]+$/
 
-/** Refuses a form that a page of another site sent. Throws FormError. */
+/** Refuses a form that a page of another site sent. Throws HttpError. */
 export function checkSameOrigin({ headers }: IncomingMessage, { origin }: SiteOrigin) {
   const site = headers['sec-fetch-site']
   if (site === undefined ? headers.origin !== origin : site !== 'same-origin') {
-    throw new FormError('cross_site_request')
+    const text = 'This form was not sent from a page of this service. Open the page and try again'
+    throw new HttpError('cross_site_request', 403, text)
   }
 }
 
-/** Refuses a file that a page of another site, or of another host of this site, leads to. Throws FormError. */
+/** Refuses a file that a page of another site, or of another host of this site, leads to. Throws HttpError. */
 export function checkDownloadOrigin(request: IncomingMessage) {
-  if (isFromAnotherSite(request)) throw new FormError('cross_site_download')
+  const text = 'This download was started by another site, and nothing was sent. Start it from a page of this service'
+  if (isFromAnotherSite(request)) throw new HttpError('cross_site_download', 403, text)
 }
 
 /** Whether a page of another site made the request. Typed addresses come from nowhere; without TLS browsers do not say where from. */

@@ -59,11 +59,9 @@ export async function visitOf(
     id: /^[1-9][0-9]{0,15}$/.test(id) ? Number(id) : 0,
     query: new URLSearchParams(target.query),
     form: formFields(request),
-    baseUrl: site.baseUrl,
     site,
     oidc,
     cookies,
-    userAgent: request.headers['user-agent'] ?? '',
     limitReached: name => {
       request.context.limit = name
     },

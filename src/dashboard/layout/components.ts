@@ -202,10 +202,7 @@ interface RecordTabs {
 }
 
 /** The two views of a record: what it says, and how it is stored. Only the open one is rendered. */
-export function recordTabs(
-  { path, query, baseUrl, viewer }: Visit,
-  { owner, apiPath, json, summary }: RecordTabs,
-): Html {
+export function recordTabs({ path, query, site, viewer }: Visit, { owner, apiPath, json, summary }: RecordTabs): Html {
   const isData = query.get('view') === 'data'
   const tab = (title: string, address: string, isOpen: boolean) =>
     html`<li><a href="${address}"${isOpen ? html` aria-current="true"` : nothing}>${title}</a></li>`
@@ -216,7 +213,7 @@ export function recordTabs(
         ? html`<p class="muted">The JSON has names, so it is not shown while names are hidden.</p>`
         : jsonExcerpt(JSON.stringify(JSON.parse(`{"ok":true,"data":${json}}`), null, 2)),
     )}
-    ${card('Request', code(curlLine(baseUrl, apiPath), 'curl command'))}
+    ${card('Request', code(curlLine(site.baseUrl, apiPath), 'curl command'))}
     ${owner === viewer.session.accountId ? html`<p class="buttons"><a class="button danger small" href="${path}/delete">Delete</a></p>` : nothing}
   `
   return html`

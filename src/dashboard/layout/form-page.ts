@@ -1,7 +1,10 @@
-import type { Act } from '../../accounts/act.ts'
+import type { Act, ActFacts } from '../../accounts/act.ts'
 import { html, type Html, nothing } from '../html.ts'
 import { type DashboardPage, type PageResult, type Section, type View, view, type Visit } from '../page.ts'
 import { Refusal } from '../../contract/refusal.ts'
+import { mayWriteRecords } from '../../pull/connections.ts'
+import { ownCommand } from '../../version.ts'
+import { code } from './components.ts'
 
 interface FormPage {
   readonly title: string
@@ -60,18 +63,7 @@ export async function submit(
   }
 }
 
-/** Does an act with what its form holds, which the act checks, for the account that signed in. */
-export function submitAct<Input, Result>(
-  visit: Visit,
-  act: Act<Input, Result>,
-  entered: { readonly [Field in keyof Input]?: unknown },
-  done: (result: Result) => PageResult | Promise<PageResult>,
-  showAgain: (problem: string) => PageResult | Promise<PageResult>,
-): Promise<PageResult> {
-  return submit(async () => done(await doAct(visit, act, entered)), showAgain)
-}
-
-/** The same without a form. Throws Refusal. */
+/** Does an act with what its form holds, which the act checks, for the account that signed in. Throws Refusal. */
 export function doAct<Input, Result>(
   { store, viewer, now, actor }: Visit,
   act: Act<Input, Result>,
@@ -94,13 +86,13 @@ interface ActForm<Input, Result, Found> extends Pick<FormPage, 'isDangerous'> {
   readonly body?: (visit: Visit, found: Found, problem?: string) => Html
   /** The page, if it is more than such a form. */
   readonly show?: (visit: Visit, found: Found, problem?: string) => PageResult | Promise<PageResult>
-  readonly enter: (visit: Visit, found: Found) => { readonly [Field in keyof Input]?: unknown }
-  /** What does the act, if this process may not. */
-  readonly perform?: (
+  /** What the act is done with, or what is wrong with what was entered. */
+  readonly enter: (
     visit: Visit,
-    act: Act<Input, Result>,
-    entered: { readonly [Field in keyof Input]?: unknown },
-  ) => Promise<Result>
+    found: Found,
+  ) => { readonly [Field in keyof Input]?: unknown } | Promise<{ readonly [Field in keyof Input]?: unknown } | string>
+  /** What does the act, if this process may not. */
+  readonly perform?: typeof doAct<Input, Result>
   readonly done: (visit: Visit, result: Result) => PageResult | Promise<PageResult>
 }
 
@@ -114,10 +106,11 @@ export function actPages<Input, Result, Found>(form: ActForm<Input, Result, Foun
   const page = { section, path, reads: null } as const
   const submitFound = async (visit: Visit) => {
     const found = await find(visit)
-    return submit(
-      async () => done(visit, await perform(visit, act, enter(visit, found))),
-      problem => show(visit, found, problem),
-    )
+    const again = (problem: string) => show(visit, found, problem)
+    return submit(async () => {
+      const entered = await enter(visit, found)
+      return typeof entered === 'string' ? again(entered) : done(visit, await perform(visit, act, entered))
+    }, again)
   }
   return [
     { ...page, act, handler: async visit => show(visit, await find(visit)) },
@@ -129,4 +122,48 @@ export function actPages<Input, Result, Found>(form: ActForm<Input, Result, Foun
 export function problemOf(error: unknown): string {
   if (error instanceof Refusal) return `That did not work: ${error.message}.`
   throw error
+}
+
+/** Acts that remove records, which the role of the service may not do itself on PostgreSQL. */
+
+/** Whether pages may change records: this process, or a child with another role. */
+export async function mayChangeRecords({ store, config }: Visit): Promise<boolean> {
+  return config.pullDatabaseUrl !== '' || (await mayWriteRecords(store))
+}
+
+/** Does such an act for the account that signed in. Throws Refusal. */
+export async function doRecordAct<Input>(
+  visit: Visit,
+  act: Act<Input>,
+  entered: { readonly [Field in keyof Input]?: unknown },
+): Promise<unknown> {
+  const { store, viewer, uploads, actor, now } = visit
+  if (await mayWriteRecords(store)) return doAct(visit, act, entered)
+  const input = { ...entered, accountId: viewer.session.accountId }
+  return uploads.change({ event: act.event, input, actor, now })
+}
+
+interface RecordForm {
+  readonly title: string
+  readonly problem: string | undefined
+  readonly what: Html
+  /** The command that does the same, without its account. */
+  readonly command: string
+}
+
+/** The form that asks before such an act, or the command. */
+export async function recordForm(visit: Visit, act: ActFacts, { title, problem, what, command }: RecordForm) {
+  if (await mayChangeRecords(visit)) {
+    return formPage(visit, { title, problem, isDangerous: true, button: act.title, body: what })
+  }
+  return commandInstead(visit, title, what, `${command} --account ${visit.viewer.session.accountId}`)
+}
+
+/** In place of a form for what the service may not do. */
+export function commandInstead({ sectionStart }: Visit, title: string, what: Html, command: string): View {
+  return view({
+    title,
+    back: sectionStart,
+    body: html`<div class="card narrow stack">${what}<p>The service may not remove records from its database. Whoever runs it does so with this command:</p>${code(`${ownCommand} ${command}`, 'command')}</div>`,
+  })
 }

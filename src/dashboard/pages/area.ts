@@ -69,11 +69,7 @@ export interface WithDocument<Session> {
   readonly document: string | undefined
 }
 
-interface Listed {
-  readonly sessions: readonly unknown[]
-}
-
-export interface Area<Query extends PeriodQuery, Shown extends Listed, Session> {
+export interface Area<Query extends PeriodQuery, Shown extends { sessions: readonly unknown[] }, Session> {
   readonly section: 'training' | 'locks'
   readonly area: AreaName
   readonly title: string
@@ -101,7 +97,7 @@ export interface Area<Query extends PeriodQuery, Shown extends Listed, Session> 
   }
 }
 
-export function areaPages<Query extends PeriodQuery, Shown extends Listed, Session>(
+export function areaPages<Query extends PeriodQuery, Shown extends { sessions: readonly unknown[] }, Session>(
   area: Area<Query, Shown, Session>,
 ): readonly DashboardPage[] {
   const { section, addresses, file } = area
@@ -139,7 +135,7 @@ export async function* fewAtOnce<Session extends { readonly id: number }>(
   }
 }
 
-async function showArea<Query extends PeriodQuery, Shown extends Listed, Session>(
+async function showArea<Query extends PeriodQuery, Shown extends { sessions: readonly unknown[] }, Session>(
   area: Area<Query, Shown, Session>,
   visit: Visit,
 ) {

@@ -17,7 +17,7 @@ import {
   readNewPassword,
   whyNoPasskeys,
 } from './fields.ts'
-import { sendSignedOutPage } from '../layout/signed-out-page.ts'
+import { sendSignedOutPage } from '../layout/error-page.ts'
 import { challengeOf } from './sealed-cookie.ts'
 import { sendSignedIn, sessionStart, timeZoneField } from './session-cookie.ts'
 import { problemNote } from './signin-form.ts'
@@ -45,20 +45,15 @@ export function registerInvitations(scope: FastifyInstance, { store, config, oid
   const accept =
     (choose: (request: FastifyRequest, form: URLSearchParams) => Promise<ChosenMethod | string>) =>
     async (request: FastifyRequest, reply: FastifyReply) => {
-      const site = siteOriginOf(request.context, config)
       const form = formFields(request)
       const chosen = await choose(request, form)
       if (typeof chosen === 'string') return show(request, reply, chosen)
-      const given = { secret: secretOf(request), chosen, username: form.get('username') ?? '' }
-      let session: Awaited<ReturnType<typeof acceptInvitation>>
+      const username = form.get('username') ?? ''
       try {
-        const start = await sessionStart({ store, config }, request, site)
-        session = await acceptInvitation(store, { ...start, ...given })
+        return await useInvitation({ store, config }, request, reply, { secret: secretOf(request), chosen, username })
       } catch (error) {
         return show(request, reply, problemOf(error))
       }
-      if (session === undefined) return sendSignedOutPage(request, reply.code(404), ended, TITLE)
-      return sendSignedIn(reply, { store, site }, session, '/')
     }
 
   scope.get(path, (request, reply) => show(request, reply))
@@ -67,6 +62,20 @@ export function registerInvitations(scope: FastifyInstance, { store, config, oid
     `${path}/passkey`,
     accept((request, form) => choosePasskey({ store, config }, request, form)),
   )
+}
+
+/** Uses an invitation up, and signs in whoever has it. Throws Refusal. */
+export async function useInvitation(
+  { store, config }: Pick<DashboardOptions, 'store' | 'config'>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  given: Pick<Parameters<typeof acceptInvitation>[1], 'secret' | 'chosen' | 'username'>,
+) {
+  const site = siteOriginOf(request.context, config)
+  const start = await sessionStart({ store, config }, request, site)
+  const session = await acceptInvitation(store, { ...start, ...given })
+  if (session === undefined) return sendSignedOutPage(request, reply.code(404), ended, TITLE)
+  return sendSignedIn(reply, { store, site }, session, '/')
 }
 
 const TITLE = 'Choose a sign-in method'

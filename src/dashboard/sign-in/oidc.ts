@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { type Identity, linkOwnIdentity, useIdentity } from '../../accounts/identities.ts'
-import { acceptInvitation, findInvitation, INVITATION_PATH } from '../../accounts/invitations.ts'
+import { linkOwnIdentity, useIdentity } from '../../accounts/identities.ts'
+import { findInvitation, INVITATION_PATH } from '../../accounts/invitations.ts'
 import type { Oidc, OidcRequest } from '../../accounts/oidc.ts'
 import { OidcError } from '../../accounts/oidc-errors.ts'
 import { Refusal } from '../../contract/refusal.ts'
@@ -9,9 +9,9 @@ import { html } from '../html.ts'
 import { problemOf } from '../layout/form-page.ts'
 import type { DashboardOptions } from '../options.ts'
 import { isFromAnotherSite, parseCookies, siteOriginOf, safePath } from '../site.ts'
-import { sendSignedOutPage } from '../layout/signed-out-page.ts'
+import { sendSignedOutPage } from '../layout/error-page.ts'
 import { noCookie, openedCookie, sealedCookie } from './sealed-cookie.ts'
-import { sendSignedIn, sessionStart } from './session-cookie.ts'
+import { useInvitation } from './invitation.ts'
 import { type SignInSteps, signInVisit } from './sign-in-steps.ts'
 import { actorOf, sessionOf } from '../visit.ts'
 
@@ -105,7 +105,10 @@ async function handleCallback(options: OidcOptions, request: FastifyRequest, rep
   }
   try {
     const identity = await identify()
-    if (flow.purpose === 'invitation') return await accept(options, request, reply, flow, identity)
+    if (flow.purpose === 'invitation') {
+      const chosen = { method: 'oidc', identity } as const
+      return await useInvitation(options, request, reply, { secret: flow.subject, chosen })
+    }
     const session = await sessionOf(store, request, place.site)
     if (session === undefined || String(session.id) !== flow.subject || !isFresh(session, now)) throw TOO_LATE
     await linkOwnIdentity(store, { accountId: session.accountId, identity }, now, actorOf(request, config))
@@ -122,22 +125,6 @@ function isSignIn({ purpose }: OidcFlow): boolean {
 /** The fields that the form of such a sign-in has. */
 function fieldsOf({ purpose, next }: OidcFlow): URLSearchParams {
   return new URLSearchParams(purpose === 'again' ? { next, again: '1' } : { next })
-}
-
-async function accept(
-  options: OidcOptions,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { subject: secret, next }: OidcFlow,
-  identity: Identity,
-) {
-  const { store } = options
-  const { site } = placeOf(options, request)
-  const chosen = { method: 'oidc', identity } as const
-  const session = await acceptInvitation(store, { ...(await sessionStart(options, request, site)), secret, chosen })
-  // The page of the invitation says that it no longer works.
-  if (session === undefined) return reply.redirect(`${INVITATION_PATH}${secret}`, 303)
-  return sendSignedIn(reply, { store, site }, session, next)
 }
 
 /** Shows what went wrong: on the sign-in page, or with a link back to the page that the way to the issuer began on. */

@@ -10,7 +10,7 @@ import type { DashboardOptions } from '../options.ts'
 import { parseCookies, siteOriginOf, safePath } from '../site.ts'
 import { signInAddress } from './reauthentication.ts'
 import { firstSteps, type SignInState, signInForms } from './signin-form.ts'
-import { sendSignedOutPage } from '../layout/signed-out-page.ts'
+import { sendSignedOutPage } from '../layout/error-page.ts'
 import { sendSignedIn, sessionStart } from './session-cookie.ts'
 import { makeSignInLimits } from './sign-in-limits.ts'
 

@@ -9,6 +9,7 @@ import {
 } from '../../../accounts/api-keys.ts'
 import { expiryOf, endedTier, isEntitled } from '../../../accounts/grants.ts'
 import { readFileSync } from 'node:fs'
+import { basename } from 'node:path'
 import { settings } from '../../../config.ts'
 import { hasEnded } from '../../../accounts/access.ts'
 import { card, code, curlLine, emptyState, facts, table, options } from '../../layout/components.ts'
@@ -85,7 +86,7 @@ async function showKeys(visit: Visit) {
         'Use a key',
         html`
           <p>A first request. <code>LOCKSTEP_TOKEN</code> holds the key, which is shown once, when it is created.</p>
-          ${code(curlLine(visit.baseUrl, testPathOf(keys[0])), 'curl command')}
+          ${code(curlLine(visit.site.baseUrl, testPathOf(keys[0])), 'curl command')}
           <p><a href="/keys/examples">More examples</a></p>
         `,
       )}
@@ -187,7 +188,7 @@ function revoking({ viewer, now }: Visit, key: ListedKey): Html {
 }
 
 async function showCreated(visit: Visit, secret: string) {
-  const { viewer, baseUrl } = visit
+  const { viewer, site } = visit
   const key = (await keysOf(visit)).keys.find(({ last4 }) => secret.endsWith(last4))
   if (key === undefined) return redirect('/keys')
   const path = testPathOf(key)
@@ -202,7 +203,7 @@ async function showCreated(visit: Visit, secret: string) {
           }.</p>
           ${code(secret, 'Key', true)}
           <div><h2>For an .env file</h2>${code(`LOCKSTEP_TOKEN=${secret}`, 'Line for an .env file')}</div>
-          <div><h2>In a shell</h2>${code(curlLine(baseUrl, path, secret), 'curl command')}</div>
+          <div><h2>In a shell</h2>${code(curlLine(site.baseUrl, path, secret), 'curl command')}</div>
           <p class="small"><a href="/keys/examples" target="_blank">Examples</a> for curl, Home Assistant, Python and TypeScript open in a new tab.</p>
           <div class="row needs-script">
             <button type="button" data-test="${path}">Test it now</button>
@@ -292,9 +293,7 @@ async function ownKey(visit: Visit): Promise<ListedKey> {
   return key
 }
 
-type Example = readonly [title: string, file: string, text: string]
-
-const offered: readonly Example[] = [
+const offered: readonly (readonly [title: string, file: string, text: string])[] = [
   [
     'curl',
     'curl/status.sh',
@@ -305,18 +304,15 @@ const offered: readonly Example[] = [
   ['TypeScript', 'typescript/weeks.ts', 'Prints weeks of training. The first lines fetch the typed client.'],
 ]
 
-function showExamples({ baseUrl, sectionStart }: Visit) {
+function showExamples({ site, sectionStart }: Visit) {
   return view({
     title: 'Examples',
     back: sectionStart,
     lead: 'To copy, with the address of this service filled in. They read the key from LOCKSTEP_TOKEN.',
-    body: html`${offered.map(one => exampleCard(one, baseUrl))}`,
+    body: html`${offered.map(([title, file, text]) => {
+      const example = readFileSync(new URL(`../../../../examples/${file}`, import.meta.url), 'utf8')
+      const shown = code(example.replaceAll(settings.url.fallback, site.baseUrl), basename(file))
+      return card(title, html`<div class="stack"><p>${text}</p>${shown}</div>`)
+    })}`,
   })
-}
-
-function exampleCard([title, file, text]: Example, baseUrl: string): Html {
-  const [, name = ''] = file.split('/')
-  const example = readFileSync(new URL(`../../../../examples/${file}`, import.meta.url), 'utf8')
-  const shown = code(example.replaceAll(settings.url.fallback, baseUrl), name)
-  return card(title, html`<div class="stack"><p>${text}</p>${shown}</div>`)
 }

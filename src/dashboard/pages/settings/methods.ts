@@ -1,4 +1,3 @@
-import { browserName } from '../../../accounts/events.ts'
 import { listPasskeys, type PasskeyFacts, registerPasskey, verifyNewPasskey } from '../../../accounts/passkeys.ts'
 import {
   removePasskey,
@@ -9,7 +8,7 @@ import {
 } from '../../../accounts/sign-in-methods.ts'
 import { notFound } from '../../../contract/errors.ts'
 import { setting, table } from '../../layout/components.ts'
-import { actPages, formPage, submitAct } from '../../layout/form-page.ts'
+import { actPages, doAct, formPage, submit } from '../../layout/form-page.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import { recordName } from '../../text/names.ts'
 import { type DashboardPage, redirect, view, type Visit, type PageResult } from '../../page.ts'
@@ -29,31 +28,22 @@ import { setPassword } from '../../../accounts/passwords.ts'
 import { findLink, linkOwnIdentity } from '../../../accounts/identities.ts'
 import type { Oidc } from '../../../accounts/oidc.ts'
 
-const OF_SETTINGS = { section: 'settings', reads: null } as const
-
-const NEW_PASSKEY = { ...OF_SETTINGS, path: '/settings/passkeys/new', act: registerPasskey } as const
-
 /** The passkeys of the account that signed in. */
 export const passkeyPages: readonly DashboardPage[] = [
-  { ...NEW_PASSKEY, handler: visit => showAdding(visit) },
-  {
-    ...NEW_PASSKEY,
-    method: 'POST',
-    async handler(visit) {
-      const { store, viewer, site, cookies, form, now } = visit
-      const { id } = viewer.session
-      const challenge = await challengeOf(store, cookies, 'register', { site, subject: String(id), now })
+  ...actPages({
+    section: 'settings',
+    path: '/settings/passkeys/new',
+    act: registerPasskey,
+    find: () => undefined,
+    show: (visit, _, problem) => showAdding(visit, problem),
+    async enter({ store, viewer, site, cookies, form, now }) {
+      const subject = String(viewer.session.id)
+      const challenge = await challengeOf(store, cookies, 'register', { site, subject, now })
       const passkey = await verifyNewPasskey(store, form.get('answer'), challenge, now)
-      if (passkey === undefined) return showAdding(visit, NOT_ACCEPTED)
-      return submitAct(
-        visit,
-        registerPasskey,
-        { passkey },
-        () => redirect('/settings?saved=passkeys'),
-        refusal => showAdding(visit, refusal),
-      )
+      return passkey === undefined ? NOT_ACCEPTED : { passkey }
     },
-  },
+    done: () => redirect('/settings?saved=passkeys'),
+  }),
   ...actPages({
     section: 'settings',
     path: '/settings/passkeys/:id/remove',
@@ -118,7 +108,7 @@ async function ownPasskey({ store, viewer, id }: Visit): Promise<PasskeyFacts> {
 }
 
 function showAdding(visit: Visit, problem?: string) {
-  const { site, form, userAgent } = visit
+  const { site, form, actor } = visit
   const why = whyNoPasskeys(site)
   if (why !== undefined)
     return view({ title: 'Add a passkey', back: visit.sectionStart, body: html`<p class="card">${why}</p>` })
@@ -128,7 +118,7 @@ function showAdding(visit: Visit, problem?: string) {
     button: 'Add passkey',
     body: html`
       <p>Your browser asks you where to keep it and how to unlock it.</p>
-      ${passkeyName(form.get('name') ?? browserName(userAgent))}
+      ${passkeyName(form.get('name') ?? actor.browser)}
       ${passkeyField('register')}
     `,
   })
@@ -151,11 +141,11 @@ export const passwordPages: readonly DashboardPage[] = [
       if (password === undefined) return showPasswordForm(visit, PASSWORDS_DIFFER)
       const problem = hasPassword ? await passwordProblem(visit, form.get('current') ?? '') : undefined
       if (problem !== undefined) return showPasswordForm(visit, problem)
-      return submitAct(
-        visit,
-        setPassword,
-        { password, keepSession: viewer.session.id },
-        () => othersSignedOut(visit, 'password'),
+      return submit(
+        async () => {
+          await doAct(visit, setPassword, { password, keepSession: viewer.session.id })
+          return othersSignedOut(visit, 'password')
+        },
         problem => showPasswordForm(visit, problem),
       )
     },

@@ -2,7 +2,7 @@ import { listSessions, signOutOthers, type SessionFacts } from '../../../account
 import { setPreferences } from '../../../accounts/preferences.ts'
 import { archiveParts } from '../../../archive/export.ts'
 import { AS_STORED, section, setting, table } from '../../layout/components.ts'
-import { htmlFile, ndjsonFile } from '../../files.ts'
+import { datedFile } from '../../files.ts'
 import { keptPage } from '../../keep/kept-page.ts'
 import { html, nothing, type Html } from '../../html.ts'
 import { othersSignedOut, signInAddress } from '../../sign-in/reauthentication.ts'
@@ -13,8 +13,7 @@ import { knownTimeZone } from '../../../contract/time.ts'
 import { isUnits } from '../../visit.ts'
 import { readSignInMethods } from '../../../accounts/sign-in-methods.ts'
 import { accountSettings, privacySettings } from './forms.ts'
-import { deleteAccountPages } from './delete-account.ts'
-import { deletedPages } from './deleted.ts'
+import { deleteAccountPages, deletedPages } from './deleted.ts'
 import { eventPages } from './events.ts'
 import { oidcPages, oidcSetting, passkeyPages, passkeysSetting, passwordPages, passwordSetting } from './methods.ts'
 import { browserName } from '../../../accounts/events.ts'
@@ -63,12 +62,12 @@ export const settingsPages: readonly DashboardPage[] = [
   {
     ...EXPORT,
     path: '/settings/export',
-    handler: visit => ndjsonFile(visit, 'lockstep', archiveParts(visit.store, visit.viewer.session.accountId)),
+    handler: visit => datedFile(visit, 'lockstep', 'ndjson', archiveParts(visit.store, visit.viewer.session.accountId)),
   },
   {
     ...EXPORT,
     path: '/settings/page',
-    handler: visit => htmlFile(visit, 'lockstep', keptPage(visit.store, visit.viewer, visit.now)),
+    handler: visit => datedFile(visit, 'lockstep', 'html', keptPage(visit.store, visit.viewer, visit.now)),
   },
   ...passwordPages,
   ...passkeyPages,

@@ -5,7 +5,7 @@ import { formatTimestamp } from '../../../contract/time.ts'
 import { type Connection, mayWriteRecords } from '../../../pull/connections.ts'
 import { pullStatus, type SourceStatus } from '../../../pull/state.ts'
 import type { Store } from '../../../store/index.ts'
-import { ndjsonFile } from '../../files.ts'
+import { datedFile } from '../../files.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import { AS_STORED, card, code, table, type TableColumn } from '../../layout/components.ts'
 import type { DashboardPage, Viewer, Visit } from '../../page.ts'
@@ -61,7 +61,7 @@ export const rejectedPages: readonly DashboardPage[] = [
     reads: null,
     path: '/source/rejected.ndjson',
     isDownload: true,
-    handler: visit => ndjsonFile(visit, 'rejected', linesOf(visit.store, visit.viewer.session.accountId)),
+    handler: visit => datedFile(visit, 'rejected', 'ndjson', linesOf(visit.store, visit.viewer.session.accountId)),
   },
 ]
 

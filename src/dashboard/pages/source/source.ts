@@ -189,23 +189,14 @@ const NOTHING_YET = 'Nothing was copied yet.'
 function stateOf(visit: Visit, connection: Connection, source: SourceStatus | undefined): Html {
   if (isBusy(visit, connection)) return roundOf(visit, connection, source)
   const problem = problemNow(visit, connection, source)
+  // Of the lock sessions that the last round asked for by their numbers.
+  const { notFound = [] } = progressOf(connection)
   const next = problem === undefined || connection.state === 'done' ? nextText(visit, connection) : ''
   return html`
     ${problem === undefined ? nothing : html`<p class="problem" role="alert">${problem.text}</p>`}
     <p role="status">${source === undefined ? `${NOTHING_YET} ` : nothing}${next}</p>
-    ${notFoundText(connection)}
+    ${notFound.length === 0 ? nothing : html`<p>That server has no lock sessions ${notFound.join(', ')}, or does not show them to this key.</p>`}
   `
-}
-
-/** Which of the lock sessions that the last round asked for by their numbers are not there. */
-function notFoundText(connection: Connection): Html {
-  const { notFound = [] } = progressOf(connection)
-  if (notFound.length === 0) return nothing
-  return html`<p>That server has no lock sessions ${notFound.join(', ')}, or does not show them to this key.</p>`
-}
-
-function isGoingOn({ state }: Connection): boolean {
-  return state === 'waiting' || state === 'due'
 }
 
 /** What comes next, if nothing is wrong. */
@@ -288,7 +279,7 @@ function actionsOf(visit: Visit, connection: Connection, source: SourceStatus | 
       ${needsKey ? link('key', 'Change key', true) : nothing}
       ${canGoOn ? button('continue', 'Continue', true) : nothing}
       ${isComplete ? html`<a class="button${needsKey || canGoOn ? '' : ' primary'}" href="/">Go to the overview</a>` : nothing}
-      ${isGoingOn(connection) ? html`${button('pull', 'Pull now')}${button('stop', 'Stop')}` : nothing}
+      ${state === 'waiting' || state === 'due' ? html`${button('pull', 'Pull now')}${button('stop', 'Stop')}` : nothing}
     </div>
     <details>
       <summary>Change this source</summary>
