@@ -37,14 +37,13 @@ export function sendErrorPage(request: FastifyRequest, reply: FastifyReply, erro
   context.code = code
   const isLimit = error instanceof LimitError
   const mayHelp = (status >= 500 || isLimit) && method === 'GET'
-  const isFault = code === 'internal_error'
   const title = status === 404 ? 'There is nothing here' : 'That did not work'
   const { path, query } = context.target
   const address = query === '' ? path : `${path}?${query}`
   const body = html`
       <div class="card"><div class="stack">
         ${viewer === undefined ? html`<h1>${title}</h1>` : nothing}
-        <p>${code === 'no_route' ? 'The address may be mistyped, or old' : isFault ? 'Something broke on the server' : message}.${isLimit ? html` Try again in ${countText(error.retryAfter ?? 1, 'second')}.` : nothing}</p>
+        <p>${code === 'no_route' ? 'The address may be mistyped, or old' : code === 'internal_error' ? 'Something broke on the server' : message}.${isLimit ? html` Try again in ${countText(error.retryAfter ?? 1, 'second')}.` : nothing}</p>
         <p class="buttons">${mayHelp && html`<a class="button primary" href="${safePath(address)}">Try again</a>`}<a class="button" href="/">Back to the overview</a></p>
         ${status >= 500 && !isLimit ? html`<p class="muted">Reference: <code>${context.requestId}</code></p>` : nothing}
       </div></div>

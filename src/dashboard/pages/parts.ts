@@ -333,10 +333,6 @@ function planeOf(viewer: Viewer, bars: Bars, usual: readonly (Usual | undefined)
 }
 
 /** `20,000`, `20M`: there is little space. */
-function shortText(value: number): string {
-  return value < MIN_SHORT ? numberText(value) : COMPACT.format(value)
-}
-
 const MIN_SHORT = 100_000
 const COMPACT = numberFormat({ notation: 'compact' })
 
@@ -384,7 +380,8 @@ function barTexts(space: Plane, bars: Bars, usual: readonly (Usual | undefined)[
     const sums = sum(series.map(({ values }) => values[index] ?? 0))
     const top = hasAll ? sums : Math.max(sums, usual[index]?.high ?? 0)
     const look = hasAll ? ((parts.length - index) % 2 === 0 ? ' minor' : '') : edgeOf(x)
-    return markText(x, space.y(top), shortText(Math.round(value)), look)
+    const text = value < MIN_SHORT ? numberText : COMPACT.format
+    return markText(x, space.y(top), text(Math.round(value)), look)
   })}`
 }
 

@@ -41,27 +41,22 @@ export function registerInvitations(scope: FastifyInstance, { store, config, oid
     return sendSignedOutPage(request, reply.code(problem === undefined ? 200 : 422), forms, TITLE)
   }
 
-  /** Uses the invitation up. `choose` returns what was chosen, or what is wrong with it. */
-  const accept =
-    (choose: (request: FastifyRequest, form: URLSearchParams) => Promise<ChosenMethod | string>) =>
-    async (request: FastifyRequest, reply: FastifyReply) => {
-      const form = formFields(request)
-      const chosen = await choose(request, form)
-      if (typeof chosen === 'string') return show(request, reply, chosen)
-      const username = form.get('username') ?? ''
-      try {
-        return await useInvitation({ store, config }, request, reply, { secret: secretOf(request), chosen, username })
-      } catch (error) {
-        return show(request, reply, problemOf(error))
-      }
+  /** Uses the invitation up with what was chosen, or shows what is wrong with it. */
+  const accept = (method: 'password' | 'passkey') => async (request: FastifyRequest, reply: FastifyReply) => {
+    const form = formFields(request)
+    const chosen = await chosenIn({ store, config }, request, method)
+    if (typeof chosen === 'string') return show(request, reply, chosen)
+    const username = form.get('username') ?? ''
+    try {
+      return await useInvitation({ store, config }, request, reply, { secret: secretOf(request), chosen, username })
+    } catch (error) {
+      return show(request, reply, problemOf(error))
     }
+  }
 
   scope.get(path, (request, reply) => show(request, reply))
-  scope.post(path, accept(choosePassword))
-  scope.post(
-    `${path}/passkey`,
-    accept((request, form) => choosePasskey({ store, config }, request, form)),
-  )
+  scope.post(path, accept('password'))
+  scope.post(`${path}/passkey`, accept('passkey'))
 }
 
 /** Uses an invitation up, and signs in whoever has it. Throws Refusal. */
@@ -80,23 +75,24 @@ export async function useInvitation(
 
 const TITLE = 'Choose a sign-in method'
 
-async function choosePassword(_: FastifyRequest, form: URLSearchParams): Promise<ChosenMethod | string> {
-  const password = readNewPassword(form)
-  return password === undefined ? PASSWORDS_DIFFER : { method: 'password', password }
-}
-
-async function choosePasskey(
+/** What was chosen, or what is wrong with it. */
+async function chosenIn(
   { store, config }: Pick<DashboardOptions, 'store' | 'config'>,
   request: FastifyRequest,
-  form: URLSearchParams,
+  method: 'password' | 'passkey',
 ): Promise<ChosenMethod | string> {
+  const form = formFields(request)
+  if (method === 'password') {
+    const password = readNewPassword(form)
+    return password === undefined ? PASSWORDS_DIFFER : { method, password }
+  }
   const { now } = request.context
   const site = siteOriginOf(request.context, config)
   const subject = hashSecret(secretOf(request))
   const cookies = parseCookies(request.headers.cookie)
   const challenge = await challengeOf(store, cookies, 'invitation', { site, subject, now })
   const passkey = await verifyNewPasskey(store, form.get('answer'), challenge, now)
-  return passkey === undefined ? NOT_ACCEPTED : { method: 'passkey', passkey }
+  return passkey === undefined ? NOT_ACCEPTED : { method, passkey }
 }
 
 function secretOf({ params }: FastifyRequest): string {

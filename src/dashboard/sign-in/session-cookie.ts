@@ -35,8 +35,3 @@ export async function sendSignedIn(
 
 /** The field for the zone of the browser, which assets/dashboard.js fills in. */
 export const timeZoneField = html`<input type="hidden" name="timeZone" data-time-zone>`
-
-/** Removes the cookie of a session. */
-export function noSessionCookie(site: Pick<SiteOrigin, 'secure'>): string {
-  return cookie(SESSION, '', { maxAge: 0, secure: site.secure })
-}

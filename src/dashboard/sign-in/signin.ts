@@ -4,11 +4,10 @@ import { verifyPasskey } from '../../accounts/passkeys.ts'
 import { verifyPassword } from '../../accounts/passwords.ts'
 import { isFresh } from './reauthentication.ts'
 import { NOT_ACCEPTED } from './fields.ts'
-import { formFields, sessionOf } from '../visit.ts'
+import { formFields, SESSION, sessionOf } from '../visit.ts'
 import type { DashboardOptions } from '../options.ts'
 import { siteOriginOf, safePath, parseCookies, clearSiteData } from '../site.ts'
-import { challengeOf } from './sealed-cookie.ts'
-import { noSessionCookie } from './session-cookie.ts'
+import { challengeOf, noCookie } from './sealed-cookie.ts'
 import { type SignInSteps, signInVisit } from './sign-in-steps.ts'
 
 /** Signing in with a password or a passkey, and signing out. */
@@ -46,7 +45,10 @@ export function registerSignIn(scope: FastifyInstance, options: DashboardOptions
     const site = siteOriginOf(request.context, config)
     const session = await sessionOf(store, request, site)
     if (session !== undefined) await endSession(store, session.id)
-    return reply.headers(clearSiteData()).header('Set-Cookie', noSessionCookie(site)).redirect('/signin', 303)
+    return reply
+      .headers(clearSiteData())
+      .header('Set-Cookie', noCookie({ site, name: SESSION }))
+      .redirect('/signin', 303)
   })
 }
 

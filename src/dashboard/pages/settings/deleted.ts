@@ -6,9 +6,10 @@ import { logPage, table } from '../../layout/components.ts'
 import { actPages, doRecordAct, formPage, mayChangeRecords, recordForm } from '../../layout/form-page.ts'
 import { type DashboardPage, redirect, type Section, view, type Visit } from '../../page.ts'
 import { clearSiteData } from '../../site.ts'
-import { noSessionCookie } from '../../sign-in/session-cookie.ts'
+import { noCookie } from '../../sign-in/sealed-cookie.ts'
 import { kindName } from '../../text/labels.ts'
 import { dateTime, NONE } from '../../text/text.ts'
+import { SESSION } from '../../visit.ts'
 
 /** Deleting single records, and allowing them again; deleting the account. */
 
@@ -116,7 +117,7 @@ export const deleteAccountPages: readonly DashboardPage[] = [
       // Takes seconds for a large file. If it fails, the next start of the service tries again.
       inBackground(eraseDeleted(store))
       return redirect('/signin?done=deleted', {
-        cookies: [noSessionCookie(visit.site)],
+        cookies: [noCookie({ site: visit.site, name: SESSION })],
         headers: clearSiteData(),
       })
     },

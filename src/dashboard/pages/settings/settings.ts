@@ -1,22 +1,22 @@
 import { listSessions, signOutOthers, type SessionFacts } from '../../../accounts/browser-sessions.ts'
 import { setPreferences } from '../../../accounts/preferences.ts'
 import { archiveParts } from '../../../archive/export.ts'
-import { AS_STORED, section, setting, table } from '../../layout/components.ts'
+import { AS_STORED, logPage, section, setting, table } from '../../layout/components.ts'
 import { datedFile } from '../../files.ts'
 import { keptPage } from '../../keep/kept-page.ts'
 import { html, nothing, type Html } from '../../html.ts'
 import { othersSignedOut, signInAddress } from '../../sign-in/reauthentication.ts'
 import { type DashboardPage, redirect, view, type Visit } from '../../page.ts'
 import { parseId } from '../../../contract/parameters.ts'
-import { languages, dateTime, timeAgo } from '../../text/text.ts'
+import { freeText, recordName } from '../../text/names.ts'
+import { countText, languages, dateTime, timeAgo } from '../../text/text.ts'
 import { knownTimeZone } from '../../../contract/time.ts'
 import { isUnits } from '../../visit.ts'
 import { readSignInMethods } from '../../../accounts/sign-in-methods.ts'
 import { accountSettings, privacySettings } from './forms.ts'
 import { deleteAccountPages, deletedPages } from './deleted.ts'
-import { eventPages } from './events.ts'
 import { oidcPages, oidcSetting, passkeyPages, passkeysSetting, passwordPages, passwordSetting } from './methods.ts'
-import { browserName } from '../../../accounts/events.ts'
+import { browserName, eventText, listEvents } from '../../../accounts/events.ts'
 
 const OF_SETTINGS = { section: 'settings', reads: null } as const
 
@@ -72,7 +72,7 @@ export const settingsPages: readonly DashboardPage[] = [
   ...passwordPages,
   ...passkeyPages,
   ...oidcPages,
-  ...eventPages,
+  { ...OF_SETTINGS, path: '/settings/events', handler: showEvents },
   ...deletedPages,
   ...deleteAccountPages,
 ]
@@ -170,4 +170,55 @@ function sessionsSetting({ viewer, now }: Visit, sessions: readonly SessionFacts
       sessions,
     ),
   )
+}
+
+const EVENT_ROWS = 25
+
+/** The log of what concerns the safety of the account that signed in. */
+async function showEvents({ store, viewer, query, path, sectionStart }: Visit) {
+  const { rows: events, links } = await logPage({ path, query, anchor: undefined }, EVENT_ROWS, range =>
+    listEvents(store, viewer.session.accountId, range),
+  )
+  const eventTable = table(
+    'Account events',
+    [
+      {
+        title: 'What',
+        line: 'first',
+        cell: event => {
+          const { subject: name, subject_id: id } = event
+          const subject = id === 0 ? freeText(viewer, name) : recordName(viewer, 'key', { id, name })
+          return html`${eventText(event)}${subject === '' ? nothing : html`: <strong>${subject}</strong>`}${event.times === 1 ? nothing : html` <span class="muted">${countText(event.times, 'time')}</span>`}`
+        },
+      },
+      { title: 'When', line: 'second', cell: ({ at }) => dateTime(viewer, at) },
+      {
+        title: 'By',
+        line: 'second',
+        cell: ({ actor }) => ({ self: 'You', operator: 'Operator', service: 'Lockstep', '': '' })[actor],
+      },
+      {
+        title: 'Network',
+        line: 'second',
+        // Of events that are counted, those beyond the rows of an hour have none.
+        cell: ({ actor, network }) => (actor === '' && network === '' ? 'Other networks' : network),
+      },
+      { title: 'Browser', line: 'second', cell: ({ browser }) => browser },
+    ],
+    events,
+    { id: 'event-table' },
+  )
+  return view({
+    title: 'Account events',
+    back: sectionStart,
+    lead: 'Events of the last year.',
+    body: html`
+      ${
+        events.length === 0
+          ? html`<p class="card muted">No events in the last year.</p>`
+          : html`<div class="card">${eventTable}${links}</div>`
+      }
+      <p class="muted">A network is the part of an address that many people share. Wrong passwords are counted by the hour. If you do not recognise an event, sign out the other browsers, remove passkeys and links that are not yours, revoke API keys, and change your password.</p>
+    `,
+  })
 }

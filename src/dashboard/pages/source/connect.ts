@@ -239,7 +239,6 @@ async function showKeyForm(visit: Visit, problem?: string, status?: number): Pro
   if (connection === undefined) return redirect('/source')
   return formPage(visit, {
     title: 'Change key',
-    action: '/source/key',
     button: 'Check and use it',
     problem,
     status,
