@@ -28,7 +28,7 @@ import {
   paginate,
   tableFoot,
 } from '../../layout/components.ts'
-import { dateText, dateTimeText, durationText, NONE, numberText } from '../../text/text.ts'
+import { countText, dateText, dateTimeText, durationText, NONE, numberText } from '../../text/text.ts'
 import { stateName } from './states.ts'
 import { lengthOf, lockRow, lockTable } from './list.ts'
 import { comparedWith, strip } from '../parts.ts'
@@ -196,7 +196,9 @@ function lengthMarks(
   })
   const counts = stacks
     .filter(stack => stack.length > high)
-    .map(stack => markText(x(stack.at(-1)?.length ?? 0) + DOT_WIDTH, 50, `×${stack.length}`, ' quiet at-end'))
+    .map(stack =>
+      markText(x(stack.at(-1)?.length ?? 0) + DOT_WIDTH, 50, countText(stack.length, 'lock'), ' quiet at-end'),
+    )
   const place = { x: (at: number) => at, y: (value: number) => value }
   const [completed = [], others = []] = [true, false].map(wanted =>
     points.filter(({ isCompleted }) => isCompleted === wanted),
