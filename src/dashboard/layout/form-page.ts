@@ -32,6 +32,8 @@ export function formPage({ sectionStart, path }: Visit, { title, problem, body, 
     sendsFiles = false,
     isDangerous = false,
   } = more
+  // Where there is nothing to fill in.
+  const hasFocus = !isDangerous && !/<(?:input|select|textarea)/.test(body.toString())
   return view({
     title,
     back: sectionStart,
@@ -42,7 +44,7 @@ export function formPage({ sectionStart, path }: Visit, { title, problem, body, 
           ${problem === undefined ? nothing : html`<p class="problem" role="alert" id="problem">${problem}</p>`}
           ${body}
           <div class="buttons">
-            <button class="${isDangerous ? 'danger' : 'primary'}"${waiting === undefined ? nothing : html` data-waiting="${waiting}"`}>${button}</button>
+            <button class="${isDangerous ? 'danger' : 'primary'}"${hasFocus && html` autofocus`}${waiting === undefined ? nothing : html` data-waiting="${waiting}"`}>${button}</button>
             <a class="button" href="${sectionStart.path}"${isDangerous ? html` autofocus` : nothing}>${isDangerous ? 'Keep' : 'Cancel'}</a>
           </div>
         </form>
