@@ -6,7 +6,7 @@ import { knownTimeZone } from '../contract/time.ts'
 import { keptPage } from '../dashboard/keep/kept-page.ts'
 import { inWords, languageOf } from '../dashboard/text/text.ts'
 import { isUnits } from '../dashboard/visit.ts'
-import { STDOUT, writeOutput } from './output.ts'
+import { STDOUT, writeOutput } from './output-file.ts'
 import { databaseUrlOf, type StoreOptions, withAccount } from './opening.ts'
 import { databaseOption, withOptions } from './options.ts'
 
