@@ -210,6 +210,8 @@ async function makeScene(databaseUrl: string, env: Readonly<Record<string, strin
     LOCKSTEP_PULL_RATE: '0',
     // An idle connection must not be closed just as a request is sent.
     LOCKSTEP_KEEP_ALIVE: '600',
+    // A busy machine must not refuse an upload.
+    LOCKSTEP_OVERLOAD_LAG: '0',
     ...env,
   }
   const serving = await serve(databaseUrl, { settings })
@@ -256,7 +258,7 @@ async function makeScene(databaseUrl: string, env: Readonly<Record<string, strin
     async goesOnAfter(trouble: () => Promise<void>) {
       await until(async () => isAskedForSessions())
       const templates = Array.from({ length: 20_000 }, (_, index) => `${JSON.stringify(lockTemplate(index + 1, 1))}\n`)
-      await upload(url, ann, { a: templates.join('') })
+      assert.equal((await upload(url, ann, { a: templates.join('') })).status, 303)
       const checking = await scene.stopChild('upload')
       const pulling = childrenOf(pid, 'pull')
       assert.equal(pulling.length, 1)
