@@ -18,10 +18,10 @@ const root = join(import.meta.dirname, '../..')
 /** The files that run the commands of other sections; null where a section needs Docker, which no test has. */
 const ELSEWHERE: Readonly<Record<string, Readonly<Record<string, string | null>>>> = {
   'README.md': {
-    'Try it': 'docs.test.ts',
+    'Try it': 'docs.slow.test.ts',
     'Install it': null,
-    'From an archive': 'docs.test.ts',
-    'First request': 'docs.test.ts',
+    'From an archive': 'docs.slow.test.ts',
+    'First request': 'docs.slow.test.ts',
   },
   'docs/docker.md': { Upgrade: null, 'Roll back': null, 'Restore a backup': null },
   'docs/operating.md': {
