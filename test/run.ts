@@ -43,8 +43,9 @@ const FIRST: readonly string[] = [
   'store/postgres-plans.slow',
   'store/postgres-trouble.slow',
   'cli/serve.slow',
-  'store/migrations',
+  'pull/model',
   'http/uploads',
+  'store/migrations',
   'http/timeouts',
   'accounts/events',
 ].map(name => `${name}.test.ts`)
