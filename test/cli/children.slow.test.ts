@@ -24,7 +24,7 @@ import { until, within } from '../support/waiting.ts'
 
 // The processes that a service starts, and what becomes of them.
 
-suite('children', { concurrency: true, ...needsProc }, () => {
+suite('children', { concurrency: 4, ...needsProc }, () => {
   testOnPostgres('after PostgreSQL was away for two seconds, pulls and uploads go on without a restart', async () => {
     using server = await startPostgres()
     const { url } = await newPostgres(server.url)
