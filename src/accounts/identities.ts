@@ -83,7 +83,12 @@ export async function linkIdentity(
     .where('issuer', 'in', spellingsOf(issuer))
     .where('subject', '=', subject)
     .executeTakeFirst()
-  if (taken !== undefined) throw new Refusal('refused', 'it is linked with another account here')
-  await db.insertInto('linked_identity').values({ account_id: accountId, issuer, subject, linked_at: now }).execute()
+  const { numInsertedOrUpdatedRows } = await db
+    .insertInto('linked_identity')
+    .values({ account_id: accountId, issuer, subject, linked_at: now })
+    .onConflict(conflict => conflict.columns(['issuer', 'subject']).doNothing())
+    .executeTakeFirstOrThrow()
+  if (taken !== undefined || numInsertedOrUpdatedRows === 0n)
+    throw new Refusal('refused', 'it is linked with another account here')
   return true
 }

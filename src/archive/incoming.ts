@@ -499,6 +499,10 @@ export class Incoming {
     const replaced = this.#count(kind, 'replaced')
     const rows = (...decided: readonly Decided[]) =>
       `from incoming where kind = '${kind.name}' and decided in (${quoted(decided)})`
+    // Accounts may swap names, so each first gets a name that no account can have.
+    if (kind === account && replaced > 0) {
+      await this.#run(`update account set username = '\u0001' || id where id in (select id ${rows('replaced')})`)
+    }
     if (isOwned && replaced > 0) {
       // PostgreSQL: the owner is part of the primary key, so an update cannot change it.
       const moved = `${rows('replaced')} and stored_owner <> owner`

@@ -1,5 +1,5 @@
 import { type Kysely, type Selectable, sql } from 'kysely'
-import { type Actor, type EventType, recordEvent } from '../accounts/events.ts'
+import { type Actor, recordEvent } from '../accounts/events.ts'
 import { noteDeleted } from '../accounts/removal.ts'
 import { retryRejected } from '../archive/retry-rejected.ts'
 import { type Config, settings } from '../config.ts'
@@ -112,7 +112,7 @@ export interface NewConnection {
   /** 0 for a single complete round, after which the key is forgotten. */
   readonly everyMinutes: number
   /** Whose key it is there, as `checkConnection` found. */
-  readonly username?: string | null | undefined
+  readonly username?: string | undefined
 }
 
 /** Who changes a connection, and when, for the log of events of the account. */
@@ -125,8 +125,8 @@ export interface ChangedBy {
 export async function connectSource(
   { store, config }: { readonly store: Store; readonly config: SealingConfig },
   accountId: number,
-  { origin, key, everyMinutes, username = null }: NewConnection,
-  { type = 'source-connected', ...by }: ChangedBy & { readonly type?: EventType },
+  { origin, key, everyMinutes, username }: NewConnection,
+  by: ChangedBy,
 ): Promise<void> {
   const values = {
     ...NEW,
@@ -134,7 +134,7 @@ export async function connectSource(
     origin,
     every_minutes: everyMinutes,
     key_until: everyMinutes === 0 ? inMs(store, KEY_LIFE_MS) : null,
-    username,
+    username: username ?? null,
   }
   const told = sql<number>`coalesce(
     (select mine from pull_source where account_id = ${accountId} and origin = ${origin}), 0)`
@@ -158,24 +158,33 @@ export async function connectSource(
       .values({ name: pullJob(accountId), ...first })
       .onConflict(conflict => conflict.column('name').doUpdateSet({ ...first, ...ended }))
       .execute()
-    await recordEvent(db, { accountId, type, subject: origin, ...by })
+    await recordEvent(db, { accountId, type: 'source-connected', subject: origin, ...by })
   })
   noteChange()
 }
 
 /** Stores another key for the source, and pulls with it now. Returns whether there is a connection. Throws as `connectSource`. */
 export async function changeKey(
-  context: { readonly store: Store; readonly config: SealingConfig },
+  { store, config }: { readonly store: Store; readonly config: SealingConfig },
   accountId: number,
   key: string,
   by: ChangedBy,
 ): Promise<boolean> {
-  const connection = await readConnection(context.store, accountId)
-  if (connection === undefined) return false
-  const { origin, every_minutes: everyMinutes, username } = connection
-  const changed = { origin, key, everyMinutes, username }
-  await connectSource(context, accountId, changed, { ...by, type: 'source-key-changed' })
-  return true
+  const changed = await store.db.transaction().execute(async db => {
+    const connection = await db
+      .selectFrom('source_connection')
+      .select(['origin', 'every_minutes'])
+      .where('account_id', '=', accountId)
+      .executeTakeFirst()
+    if (connection === undefined) return false
+    const { origin, every_minutes: every } = connection
+    await recordEvent(db, { accountId, type: 'source-key-changed', subject: origin, ...by })
+    const values = { ...NEW, ...sealed(config, { accountId, origin }, key) }
+    await changeIn({ db }, accountId, { ...values, key_until: every === 0 ? inMs(store, KEY_LIFE_MS) : null })
+    return changeJob({ db }, accountId, { ...firstRound(store.engine), ...ended })
+  })
+  noteChange()
+  return changed
 }
 
 /** Ends the round that is running, at its next page, and starts no other. */

@@ -1,3 +1,4 @@
+// engine: any
 import { test } from 'node:test'
 import { seeded, type Random } from '../../src/demo/random.ts'
 import assert from 'node:assert/strict'
@@ -15,8 +16,6 @@ import {
   trainingTemplate,
 } from '../support/records.ts'
 import { startService, type TestService, unlimited } from '../support/service.ts'
-
-// engine: any
 
 const count = Number(process.env['READS'] ?? 300)
 

@@ -35,9 +35,10 @@ const before: readonly Line[] = [
 ]
 
 const large: readonly Line[] = [
-  account(1, 'anna'),
-  account(2, 'benno'),
-  account(3, 'cara'),
+  // Names change in a circle.
+  account(1, 'ben'),
+  account(2, 'cas'),
+  account(3, 'ann'),
   account(4, 'dee'),
   partnership(4, 1),
   // To another owner, with new extra fields, and as before.
@@ -52,6 +53,33 @@ test('a large archive is stored like a small one', async () => {
   const report = await store.import(large, { onConflict: 'replace' })
   assert.deepEqual(totals(report), { added: 2202, replaced: 204, unchanged: 101, skipped: 0 })
   assert.deepEqual(totals(await store.import(large)), { added: 0, replaced: 0, unchanged: 2507, skipped: 0 })
+})
+
+test('of a large archive the records that conflict are skipped, or none is stored, as asked', async () => {
+  await using store = await openStore(before)
+  const renamed = large.filter(line => !JSON.stringify(line).startsWith('{"kind":"account"'))
+  const archive = [...renamed.filter(line => !JSON.stringify(line).includes('"ownerId":4')), account(4, 'dee')]
+  const { count } = await store.refuse(archive)
+  assert.equal(count, 201)
+  const report = await store.import([...archive, partnership(4, 1)], { onConflict: 'skip' })
+  assert.deepEqual(totals(report), { added: 2202, replaced: 0, unchanged: 101, skipped: 201 })
+})
+
+test('lines of a large archive that cannot be stored are rejected as they came', async () => {
+  await using store = await openStore(before)
+  const wrong = [trainingSession(9001, 99), trainingSession(9002, 1, { passed: 'yes' })]
+  const repeated = trainingSession(5000, 1)
+  const report = await store.import([...sessions(2000, 1500), repeated, repeated, ...wrong], { onError: 'set-aside' })
+  assert.deepEqual(totals(report), { added: 1501, replaced: 0, unchanged: 1, skipped: 0 })
+  assert.equal(report.setAside?.newCount, 2)
+  const rows = await store.store.db.selectFrom('set_aside').select('raw').orderBy('record_id').execute()
+  assert.deepEqual(
+    rows.map(({ raw }) => raw),
+    wrong.map(line => JSON.stringify(line)),
+  )
+  const mended = await store.import([account(99, 'zoe'), wrong[0] ?? '', ...sessions(10_000, 1500)])
+  assert.equal(totals(mended).added, 1502)
+  assert.equal((await store.store.db.selectFrom('set_aside').select('id').execute()).length, 1)
 })
 
 test('an import that fails at any record, or is interrupted while it stores, leaves everything as it was', async () => {

@@ -8,7 +8,7 @@ import { needsProc } from '../support/programs.ts'
  * How long others may wait while all sessions are read, in milliseconds: for some turns, which have the same length on any machine, and for
  * what a request takes in an idle service, which has not. How many requests that makes says how long the read took, not how long others waited.
  */
-const maxWait = (idleWait: number) => 100 + 10 * idleWait
+const maxWait = (idleWait: number) => 50 + 10 * idleWait
 
 test(
   'pages and downloads of 20,000 training sessions take less than 60 MB each, the export less than 20 MB, and do not block other requests',
