@@ -194,7 +194,7 @@ function isWhole(received: string): boolean {
   const start = received.lastIndexOf('HTTP/1.1 ')
   const [head = '', body = ''] = received.slice(start).split(/\r\n\r\n([^]*)/, 2)
   const length = /^content-length: (\d+)$/im.exec(head)?.[1]
-  return length === undefined || body.length >= Number(length)
+  return !head.startsWith('HTTP/1.1 100 ') && (length === undefined || body.length >= Number(length))
 }
 
 /** Node answers an unknown `Expect` itself, and closes the connection of a CONNECT. */
