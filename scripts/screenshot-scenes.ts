@@ -6,7 +6,7 @@ import { pullJob } from '../src/jobs/jobs.ts'
 import type { RoundProgress } from '../src/pull/connections.ts'
 import { openSecret, sealKey } from '../src/pull/stored-key.ts'
 import { samplePages } from '../test/support/page-addresses.ts'
-import { heavyYear } from '../test/support/heavy-year.ts'
+import { fiveYears } from '../test/support/heavy-year.ts'
 import { account, trainingSession } from '../test/support/records.ts'
 import { startService, type TestService } from '../test/support/service.ts'
 import { SOURCE_TOKEN, SourceWorld, startSource } from '../test/support/sources/source-server.ts'
@@ -67,9 +67,9 @@ export const stages = {
     await connectSource(service, now)
     return { service, username: 'alex' }
   },
-  /** A year of heavy use. */
+  /** Five years of heavy use. */
   heavy: async () => {
-    const service = await startService([account(1, 'ann'), ...heavyYear(1, Date.now())])
+    const service = await startService([account(1, 'ann'), ...fiveYears(1, Date.now())])
     await allowSignIn(service, 'ann')
     return { service, username: 'ann' }
   },
