@@ -45,7 +45,6 @@ import { visitOf } from './visit.ts'
  *    Queries take their access from `visit.pageAccess`, which notes whose records are read.
  *  - Names, types and texts come from text/names.ts, which implements discreet mode; fields are named by text/labels.ts.
  *  - Instants, lengths and distances are written by text/text.ts, in the zone, the units and the language of the account; cards, tables, tabs and empty states are in layout/components.ts.
- *  - A record that is not found is `throw notFound('Lock session')`.
  *  - A form posts to a path of its own with `method: 'POST'`; its origin is checked before the handler runs.
  */
 

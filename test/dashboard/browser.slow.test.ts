@@ -56,7 +56,7 @@ describe('in a browser', needsChromium, () => {
     await keyboard.press('Enter')
     await page.getByRole('heading', { name: 'Revoke key' }).waitFor()
     await page.getByText('Kitchen display').waitFor()
-    await page.getByText('Last used').waitFor()
+    await page.getByText('refused at once').waitFor()
     assert.equal(await focusedText(page), 'Keep', 'Enter alone removes nothing')
     await assertAccessible(page, 'the question')
     await tabTo(page, 'Revoke key')

@@ -70,7 +70,7 @@ describe('pages that follow what happens, in a browser', needsChromium, () => {
 
   test('discreet mode hides names before anything is sent, and also without a connection, from then on', async () => {
     await page.goto(`${service.url}/keys`)
-    const name = page.getByText('Home Assistant').first()
+    const name = page.getByText('Notebook').first()
     await name.waitFor()
     let atRequest: readonly [boolean, string] | undefined
     await page.route('**/display', async route => {
@@ -93,7 +93,7 @@ describe('pages that follow what happens, in a browser', needsChromium, () => {
     await press(name)
     await press(neutral)
     assert.equal(await page.title(), 'Lockstep')
-    assert.doesNotMatch(await page.content(), /Home Assistant/)
+    assert.doesNotMatch(await page.content(), /Notebook/)
     await page.goto(`${service.url}/locks`)
     assert.equal(await page.getByText('Locked', { exact: true }).count(), 0)
     await page.keyboard.press('d')
@@ -141,7 +141,7 @@ describe('pages that follow what happens, in a browser', needsChromium, () => {
     await page.goto(`${service.url}/training`)
     await page.locator('.account > summary').click()
     await page.getByLabel('Records of').selectOption({ label: 'robin' })
-    await page.getByText('robin · locks and training, read only').waitFor()
+    await page.getByText('robin · locks and training · read only').waitFor()
     assert.match(await page.title(), /robin/)
     await assertAccessible(page, 'the banner')
     for (const path of ['/keys', '/settings', '/people']) {

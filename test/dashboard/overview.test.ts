@@ -87,7 +87,7 @@ interface Options {
 const ofThisWeek = { days: 1, reps: 400 }
 
 test('the overview begins with what is new: at most two items, for seven days', async () => {
-  assert.match((await newsAt([...steady, { days: 3 }, { days: 1 }])).tile, / ◆ Training as usual so far this week /)
+  assert.match((await newsAt([...steady, { days: 3 }, { days: 1 }])).tile, / ◆ Repetitions as usual so far this week /)
   assert.match((await newsAt(steady)).tile, / ▼ \d+ repetitions? below usual so far this week /)
   const best = await newsAt([...steady, ofThisWeek])
   assert.match(best.text, /^This week: 400 repetitions, the most so far/)
@@ -96,7 +96,10 @@ test('the overview begins with what is new: at most two items, for seven days', 
   assert.match((await newsAt([...steady, ...rows])).text, /^Training on 4 days in a row, the most so far$/)
   const back = [...steady.filter(({ days }) => days > 20), { days: 2, reps: 20 }]
   assert.match((await newsAt(back)).text, /^Back after 20 days/)
-  assert.match((await newsAt([...steady, { days: 2, grade: 99, reps: 1 }])).text, /^Wed: 99\s%, the best with Pace$/)
+  assert.match(
+    (await newsAt([...steady, { days: 2, grade: 99, reps: 1 }])).text,
+    /^Wed: grade 99\s%, the best with Pace$/,
+  )
   assert.doesNotMatch((await newsAt([...steady, ofThisWeek], { later: 10 })).text, /the most/)
 })
 

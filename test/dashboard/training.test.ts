@@ -192,7 +192,7 @@ test('a training session shows its result, its segments against their targets, a
   // 3 segments of 61 seconds each.
   assert.match(
     text,
-    /First .* Even <pace> .* Grade 87 % Passed Repetitions 60 Distance 20 m Time 3 min 3 s Segments passed 2 of 2 1 without a passing grade /,
+    /First .* Even <pace> .* Grade 87 % Passed Repetitions 60 Distance 20 m Time 3 min 3 s Segments passed 2 of 2 1 more is not judged /,
   )
   assert.match(text, /1 Training Weakest 80 % 1\smin 1\ss of 1\smin 30 of 20 12\.5 m 2 Training/)
   const { text: page } = await ann.reader.get('/training/1')
@@ -283,6 +283,7 @@ test('a session that was not passed says how many of its segments were not', asy
 test('a program shows its facts, its segments, and the sessions with it', async () => {
   await using ann = await open()
   assert.match(await ann.page('/programs'), /Even <pace> In use/)
+  assert.match(await ann.page('/programs'), /Least passed in the last ten: Holds , 0 of 1 \(0 %\); others \d of \d /)
   assert.match(await ann.page('/programs'), /Holds .* 51 % 0 % · 0 of 1 3 days ago/)
   const text = await ann.page('/programs/1')
   assert.match(text, /Facts .*Message Keep going/)

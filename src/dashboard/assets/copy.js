@@ -1,7 +1,6 @@
 /** The buttons that copy text. */
 
-import { make } from './elements.js'
-import { onClick } from './events.js'
+import { make, onClick } from './page.js'
 
 export function enableCopying() {
   onClick('[data-copy]', button => void copy(button))

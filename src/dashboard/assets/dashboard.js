@@ -3,7 +3,6 @@
 import { enableUpdates } from './live-updates.js'
 import { enableCopying } from './copy.js'
 import { enableDisplay } from './display.js'
-import { elementAt } from './events.js'
 import { keepFocusOnSteps, restoreFocus } from './focus.js'
 import { enableForms } from './forms.js'
 import { enableKeyTest } from './key-test.js'
@@ -11,6 +10,7 @@ import { enableKeyboard } from './keyboard.js'
 import { enablePasskeys } from './passkeys.js'
 import { enablePictures } from './pictures.js'
 import { enableSignOut } from './sign-out.js'
+import { elementAt } from './page.js'
 
 enableCopying()
 enableKeyTest()

@@ -1,6 +1,6 @@
 /** Restores the focus after a page was loaded again, and moves it to the message about a form that was sent. */
 
-import { elementAt } from './events.js'
+import { elementAt } from './page.js'
 
 const KEPT = 'focused-element'
 

@@ -1,9 +1,8 @@
 /** Forms keep what was entered if the connection is lost or the session has ended, and say so next to the form. */
 
-import { to } from './addresses.js'
-import { elementAt } from './events.js'
 import { keepFocus } from './focus.js'
 import { showNotice, SIGN_IN } from './notices.js'
+import { elementAt, to } from './page.js'
 
 /** Forms that were checked: the connection works and somebody is signed in. */
 const checked = new WeakSet()

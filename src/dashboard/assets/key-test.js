@@ -1,7 +1,6 @@
 /** One call with a new key, sent by the browser as any other program would send it. */
 
-import { to } from './addresses.js'
-import { onClick } from './events.js'
+import { onClick, to } from './page.js'
 
 export function enableKeyTest() {
   onClick('[data-test]', button => void testKey(button))

@@ -1,6 +1,6 @@
 /** Shortcuts, calendars as one tab stop with arrow keys inside, and links back to lists that keep their filters. */
 
-import { elementAt } from './events.js'
+import { elementAt } from './page.js'
 
 export function enableKeyboard() {
   document.addEventListener('keydown', event => {

@@ -1,6 +1,6 @@
 /** Keeps what a page shows up to date: times of the running lock, and the page itself when something has changed. */
 
-import { to } from './addresses.js'
+import { to } from './page.js'
 
 const CHECK_MS = 60_000
 

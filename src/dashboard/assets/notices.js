@@ -1,7 +1,6 @@
 /** Messages next to what failed, each with a way to continue. */
 
-import { to } from './addresses.js'
-import { make } from './elements.js'
+import { make, to } from './page.js'
 
 export const SIGN_IN = { text: 'Sign in', href: to('/signin') }
 

@@ -1,7 +1,7 @@
 /** Forms that create or use a passkey: before they are sent, the browser is asked for one, and its answer is put into the form. */
 
-import { to } from './addresses.js'
 import { showNotice } from './notices.js'
+import { to } from './page.js'
 
 export function enablePasskeys() {
   // Capturing, so that it runs before the listeners that send forms.

@@ -3,8 +3,7 @@
  * A picture is one tab stop with arrow keys inside; a drag, or Shift and arrow keys, selects days.
  */
 
-import { to } from './addresses.js'
-import { make } from './elements.js'
+import { make, to } from './page.js'
 
 const SVG = 'http://www.w3.org/2000/svg'
 /** Less is no drag, in pixels. */

@@ -1,6 +1,5 @@
-import { to } from './addresses.js'
-import { elementAt } from './events.js'
 import { showNotice, SIGN_IN } from './notices.js'
+import { elementAt, to } from './page.js'
 
 /** Whoever signs out leaves nothing to read in other tabs of this browser, also if the service does not answer. */
 export function enableSignOut() {

@@ -66,15 +66,18 @@ interface Figures<Row> {
   readonly dayOf?: (row: Row) => string
   /** The address of some days, with `{from}` and `{to}`: those that somebody selects are shown there. */
   readonly daysAddress?: string
+  readonly isOpen?: boolean
 }
 
-export function figuresTable<Row>({ title, note, columns, rows, placeOf, dayOf, daysAddress }: Figures<Row>): Html {
+export function figuresTable<Row>(shown: Figures<Row>): Html {
+  const { title, note, columns, rows, placeOf, dayOf, daysAddress, isOpen = false } = shown
   if (rows.length === 0) return nothing
   const attributes = (row: Row) =>
     html` data-x="${placeOf(row).map(round).join(' ')}"${dayOf === undefined ? nothing : html` data-day="${dayOf(row)}"`}`
   // By the style of these tables, all but the first column are aligned as numbers.
-  const plain = columns.map(({ title, cell }) => ({ title, cell }))
-  return html`<details class="figures"${daysAddress === undefined ? nothing : html` data-select="${daysAddress}"`}><summary>${title}</summary>${note}${rows.length > MAX_ROWS ? html`<p>The first ${numberText(MAX_ROWS)} of ${numberText(rows.length)} are drawn.</p>` : nothing}${table(title, plain, rows.slice(0, MAX_ROWS), { look: 'compact', attributes })}</details>`
+  const shownColumns = isOpen ? columns : columns.map(({ title, cell }) => ({ title, cell }))
+  const look = isOpen ? undefined : 'compact'
+  return html`<details class="figures"${daysAddress === undefined ? nothing : html` data-select="${daysAddress}"`}${isOpen && html` open`}><summary>${title}</summary>${note}${rows.length > MAX_ROWS ? html`<p>The first ${numberText(MAX_ROWS)} of ${numberText(rows.length)} are drawn.</p>` : nothing}${table(title, shownColumns, rows.slice(0, MAX_ROWS), { look, attributes })}</details>`
 }
 
 /** More rows would be too many for a page. */

@@ -42,7 +42,7 @@ export function plane(
   const ticks = timeTicks(time, timeZone, part)
   const times = ticks.map(
     ({ at, name }, index) =>
-      html`<text${ticks.length <= FITS_EVERYWHERE || index % SHOWN_EVERYWHERE === 0 ? html` class="main"` : nothing} x="${percent(x(at + part / 2))}">${name}</text>`,
+      html`<text${ticks.length <= FITS_EVERYWHERE || index % (ticks.length > 7 ? 3 : 2) === 0 ? html` class="main${name.length > 6 ? edgeOf(x(at)) : ''}"` : nothing} x="${percent(x(at + part / 2))}">${name}</text>`,
   )
   return { x, y: scale.y, axes: html`${scale.axes}<svg class="times" y="100%">${times}</svg>` }
 }
@@ -61,8 +61,7 @@ export function valueScale(values: Range, text: Values['text'], isNice = false):
 
 const VALUE_TICKS = 4
 const MAX_TIME_TICKS = 12
-/** Narrow pictures show one of so many names on the axis of time, if there are more than fit. */
-const SHOWN_EVERYWHERE = 3
+/** Narrow pictures show one of two or three names on the axis of time, if there are more than fit. */
 const FITS_EVERYWHERE = 5
 
 /** Days, Mondays, firsts of months in a time zone, whichever are few enough, and not below a part; from two years on, firsts of years. */
@@ -89,7 +88,7 @@ export function timeTicks([from, to]: Range, timeZone: string, part = 0) {
     const name = isYearly
       ? yearOf(UTC, date)
       : unit === 'month'
-        ? monthAndYear(date, ticks.length === 0)
+        ? monthAndYear(date, length > 366 && ticks.length === 0)
         : shortDay(date)
     ticks.push({ at: clock.startOf(day), name })
   }
@@ -197,8 +196,8 @@ export function markText(x: number, y: number, text: Part, look = ''): Html {
 }
 
 /** A text of more than a number stays within the width of the plane. */
-export function edgeOf(x: number): string {
-  return x < 10 ? ' begin' : x > 90 ? ' end' : ''
+export function edgeOf(x: number, edge = 10): string {
+  return x < edge ? ' begin' : x > 100 - edge ? ' end' : ''
 }
 
 export interface Point {

@@ -45,7 +45,7 @@ export function noRecords({ session, subject }: Viewer, title: string, text: Par
 
 /** A way to bring records in: what it needs, how long it takes, and its button. */
 export function way([icon, title, needs, time]: Way, action: Html, more: Part = nothing): Html {
-  return html`<section class="card way"><svg class="icon" viewBox="0 0 24 24" width="32" height="32" aria-hidden="true"><path d="${icon}"/></svg><h2>${title}</h2><p>${needs}</p><p class="small muted">${time}</p><div class="buttons">${action}</div>${more}</section>`
+  return html`<section class="card way"><svg class="ring" viewBox="0 0 24 24" width="32" height="32" fill="none" stroke="currentColor" stroke-width="1.5" aria-hidden="true"><path d="${icon}"/></svg><h2>${title}</h2><p>${needs}</p><p class="small muted">${time}</p><div class="buttons">${action}</div>${more}</section>`
 }
 
 type Way = readonly [icon: string, title: string, needs: string, time: string]
@@ -54,7 +54,7 @@ export const SERVER_WAY: Way = [
   'M4 4h16v6H4zM4 14h16v6H4zM7 7h1M7 17h1M12 7h5M12 17h5',
   'From a server',
   'The hosted service or another Lockstep: you need its address and an API key there. Nothing is changed there.',
-  'About a minute for each year of daily sessions, then what is new',
+  'About a minute for each year of history; after that, only new records',
 ]
 
 export const FILE_WAY: Way = [
@@ -140,6 +140,16 @@ export function countColumn<Row>(title: string, of: (row: Row) => number): Table
   return { title, numeric: true, line: 'second', unit: ` ${title.toLowerCase()}`, cell: row => numberText(of(row)) }
 }
 
+/** What can be done with a row. */
+export function actionColumn<Row>(cell: (row: Row) => Part): TableColumn<Row> {
+  return { title: html`<span class="hidden">Actions</span>`, numeric: true, cell }
+}
+
+/** In it, a link to the page that asks for it; `of` names the row for screen readers. */
+export function action(address: string, text: string, of: string, look = ''): Html {
+  return html`<a class="button small${look}" href="${address}" aria-label="${text} ${of}">${text}</a>`
+}
+
 /** Columns of the fields of records that are shown as they are. */
 export function fieldColumns<Row extends { readonly record?: object | undefined }>(
   viewer: Viewer,
@@ -187,7 +197,7 @@ export function code(text: string, name: string, isSecret = false): Html {
   return html`
     <div class="code${isSecret ? ' secret' : ''}">
       <pre tabindex="0" role="region" aria-label="${name}"><code>${text}</code></pre>
-      <button type="button" class="small copy" data-copy aria-label="Copy: ${name}"${isSecret ? html` autofocus` : nothing}>Copy</button>
+      <button type="button" class="copy" data-copy aria-label="Copy: ${name}"${isSecret ? html` autofocus` : nothing}>Copy</button>
     </div>
   `
 }

@@ -14,7 +14,7 @@ export function ownerBanner(viewer: Viewer, owner: Person, path: string, { asOf 
   const access = viewer.shared.find(({ ownerId }) => ownerId === owner.id)
   return html`
     <section class="banner" aria-label="Whose records">
-      <p><strong>${name}</strong>${access && html`<span class="wide">${extentOf(access)}</span>`}${asOf === null ? nothing : html` · as of ${dateTime(viewer, asOf)}`}</p>
+      <p><strong>${name}</strong>${access && ` · ${extentOf(access)}`} · read only${asOf === null ? nothing : html` · as of ${dateTime(viewer, asOf)}`}</p>
       ${backToMine(viewer, path, 'link')}
     </section>
   `
@@ -30,8 +30,8 @@ export function partialNote({ session, subject }: Viewer, { owner = subject.id }
 
 /** What of the records of somebody else the viewer may read. Days are those of UTC. */
 function extentOf({ areas, recordsFrom }: SharedAccess): string {
-  const from = recordsFrom === null ? '' : `, from ${dateText({ timeZone: 'UTC' }, recordsFrom)} on`
-  return ` · ${areasText(areas).toLowerCase()}${from}, read only`
+  const from = recordsFrom === null ? '' : ` from ${dateText({ timeZone: 'UTC' }, recordsFrom)} on`
+  return `${areasText(areas).toLowerCase()}${from}`
 }
 
 /** The page in place of records of an area that somebody else does not share. */

@@ -10,7 +10,17 @@ import { html, type Html, nothing, type Part } from '../html.ts'
 import type { TableColumn } from '../layout/components.ts'
 import type { Viewer } from '../page.ts'
 import { daysText } from '../text/period.ts'
-import { capital, countText, monthText, NONE, numberFormat, numberText, percentText, unbroken } from '../text/text.ts'
+import {
+  capital,
+  countText,
+  monthText,
+  NONE,
+  numberFormat,
+  numberText,
+  partText,
+  percentText,
+  unbroken,
+} from '../text/text.ts'
 
 /** The time that a page shows, in parts that are few enough for a mark each, and pictures of a bar for each part. */
 export type Unit = 'week' | 'month' | 'quarter' | 'year'
@@ -209,6 +219,23 @@ export interface PartRow {
   readonly index: number
 }
 
+/** `Least completed: Five day lock, 8 of 12 (67 %); others 24 of 24 (100 %)`: that with the smallest share, beside the others. */
+export function leastNews(
+  all: readonly { readonly name: () => Html; readonly done: number; readonly of: number }[],
+  [done, kind]: readonly [done: string, kind: string],
+): Html | undefined {
+  const [least, ...rest] = all.filter(one => one.of > 0).toSorted((a, b) => a.done / a.of - b.done / b.of)
+  if (least === undefined || rest.length === 0) return undefined
+  const [restDone, restOf] = [sum(rest.map(one => one.done)), sum(rest.map(one => one.of))]
+  const ofAll = (some: number, total: number) =>
+    `${numberText(some)} of ${numberText(total)} (${partText(some, total)})`
+  const text =
+    least.done === least.of
+      ? `All ${numberText(least.of + restOf)} ${kind} were ${done}`
+      : html`Least ${done}: ${least.name()}, ${ofAll(least.done, least.of)}; others ${ofAll(restDone, restOf)}`
+  return html`<span class="news">${text}</span>`
+}
+
 /** Marks without axes. */
 export function strip(marks: Html, height = 40): Html {
   return html`<svg class="plane" height="${height}" aria-hidden="true">${marks}</svg>`
@@ -379,7 +406,7 @@ function barTexts(space: Plane, bars: Bars, usual: readonly (Usual | undefined)[
     const x = (left + right) / 2
     const sums = sum(series.map(({ values }) => values[index] ?? 0))
     const top = hasAll ? sums : Math.max(sums, usual[index]?.high ?? 0)
-    const look = hasAll ? ((parts.length - index) % 2 === 0 ? ' minor' : '') : edgeOf(x)
+    const look = hasAll ? '' : edgeOf(x, 4)
     const text = value < MIN_SHORT ? numberText : COMPACT.format
     return markText(x, space.y(top), text(Math.round(value)), look)
   })}`

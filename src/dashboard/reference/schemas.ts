@@ -15,10 +15,7 @@ export function fieldTable(name: string, schema: Schema): Html {
     name,
     [
       { title: 'Field', cell: field => html`<code>${field.name}</code>` },
-      {
-        title: 'Type',
-        cell: field => html`${typeText(field.schema)}${field.isRequired ? null : ', may be absent'}`,
-      },
+      { title: 'Type', cell: field => html`${typeText(field.schema)}${field.isRequired ? null : ', may be absent'}` },
       { title: 'Meaning', cell: field => inline(field.schema.description ?? '') },
     ],
     fieldsOf(schema, ''),

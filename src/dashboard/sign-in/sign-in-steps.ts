@@ -98,10 +98,7 @@ export function makeSignInSteps({ store, config, events, sample, oidc }: Dashboa
       return show(visit, { ...shown, problem: wrong }, 403)
     }
     limit.refund()
-    const secret = await beginSession(store, {
-      ...(await sessionStart({ store, config }, request, site)),
-      proof,
-    })
+    const secret = await beginSession(store, { ...(await sessionStart({ store, config }, request, site)), proof })
     if (secret === undefined) return show(visit, { ...shown, problem: wrong }, 403)
     return sendSignedIn(reply, { store, site }, { accountId: proof.accountId, secret }, shown.next)
   }

@@ -12,13 +12,23 @@ import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { settings } from '../../../config.ts'
 import { hasEnded } from '../../../accounts/access.ts'
-import { card, code, curlLine, emptyState, facts, table, options } from '../../layout/components.ts'
+import {
+  action,
+  actionColumn,
+  card,
+  code,
+  curlLine,
+  emptyState,
+  table,
+  type TableColumn,
+  options,
+} from '../../layout/components.ts'
 import { actPages, formPage } from '../../layout/form-page.ts'
 import { html, type Html, nothing, fieldText } from '../../html.ts'
 import { scopeLabels, scopeTexts } from '../../text/labels.ts'
 import { recordName } from '../../text/names.ts'
 import { type DashboardPage, redirect, view, type Visit } from '../../page.ts'
-import { agoText, countText, dateText, dateTime, dateTimeText, lastUsed, momentText, timeAgo } from '../../text/text.ts'
+import { countText, dateText, dateTime, lastUsed, momentText, timeAgo } from '../../text/text.ts'
 import { DAY_MS } from '../../../contract/time.ts'
 import { notFound } from '../../../contract/errors.ts'
 import { defaultScopes, scopes } from '../../../contract/endpoint.ts'
@@ -87,7 +97,7 @@ async function showKeys(visit: Visit) {
         html`
           <p>A first request. <code>LOCKSTEP_TOKEN</code> holds the key, which is shown once, when it is created.</p>
           ${code(curlLine(visit.site.baseUrl, testPathOf(keys[0])), 'curl command')}
-          <p><a href="/keys/examples">More examples</a></p>
+          ${table('Examples', exampleColumns, offered)}
         `,
       )}
     `,
@@ -95,17 +105,11 @@ async function showKeys(visit: Visit) {
 }
 
 function withoutTier({ viewer, now }: Visit, keys: number, ended: number | undefined): Html {
-  return html`
-    <div class="warning">
-      <p><strong>${
-        ended === undefined
-          ? 'This account has no subscription at the moment.'
-          : `The subscription of this account ended at ${momentText(viewer, ended, now)}.`
-      }</strong> The API is for accounts with the tier Ultra, Pioneer, Founder or Employee. ${
-        keys === 0 ? 'With one, keys can be created here.' : 'Your keys are kept, and work again once it has one.'
-      } Your history stays here in any case.</p>
-    </div>
-  `
+  const none = 'This account has no subscription at the moment.'
+  const since = ended && `The subscription of this account ended at ${momentText(viewer, ended, now)}.`
+  const then =
+    keys === 0 ? 'With one, keys can be created here.' : 'Your keys are kept, and work again once it has one.'
+  return html`<p class="warning"><strong>${since ?? none}</strong> The API is for accounts with the tier Ultra, Pioneer, Founder or Employee. ${then} Your history stays here in any case.</p>`
 }
 
 function keyTable({ viewer, now }: Visit, keys: readonly ListedKey[], entitled: boolean): Html {
@@ -133,33 +137,19 @@ function keyTable({ viewer, now }: Visit, keys: readonly ListedKey[], entitled: 
             .map(name => scopeLabels[name] ?? name)
             .join(', '),
       },
-      {
-        title: 'Created',
-        line: 'second',
-        before: 'created ',
-        cell: ({ created_at }) => dateText(viewer, created_at),
-      },
-      {
-        title: 'Last used',
-        line: 'second',
-        cell: ({ last_used_at: at }) => lastUsed(viewer, at, now),
-      },
+      { title: 'Created', line: 'second', before: 'created ', cell: ({ created_at }) => dateText(viewer, created_at) },
+      { title: 'Last used', line: 'second', cell: ({ last_used_at: at }) => lastUsed(viewer, at, now) },
       {
         title: 'Expires',
         line: 'second',
         before: 'expires ',
         cell: ({ expires_at: at }) => (at === null ? html`<span class="muted">never</span>` : timeAgo(viewer, at, now)),
       },
-      {
-        title: html`<span class="hidden">Action</span>`,
-        numeric: true,
-        cell(key) {
-          const action = (path: string, text: string, look = '') =>
-            html`<a class="button small${look}" href="/keys/${key.id}/${path}" aria-label="${text} ${recordName(viewer, 'key', key)}">${text}</a>`
-          const isReplaceable = entitled && isActive(key, now)
-          return html`<span class="buttons">${isReplaceable && action('regenerate', 'Regenerate')}${action('revoke', 'Revoke', ' danger')}</span>`
-        },
-      },
+      actionColumn<ListedKey>(key => {
+        const [path, name] = [`/keys/${key.id}`, recordName(viewer, 'key', key)]
+        const isReplaceable = entitled && isActive(key, now)
+        return html`<span class="buttons">${isReplaceable && action(`${path}/regenerate`, 'Regenerate', name)}${action(`${path}/revoke`, 'Revoke', name, ' danger')}</span>`
+      }),
     ],
     keys,
   )
@@ -180,10 +170,7 @@ function revoking({ viewer, now }: Visit, key: ListedKey): Html {
   const { last4, last_used_at: at } = key
   return html`
     <p>Revoke <strong>${recordName(viewer, 'key', key)}</strong> (<code class="nowrap">lks_…${last4}</code>)? Programs that use it are refused at once. This cannot be undone.</p>
-    ${facts([
-      ['Last used', at === null ? 'Never' : `${agoText(viewer, at, now)}, ${dateTimeText(viewer, at)}`],
-      ['Created', dateTime(viewer, key.created_at)],
-    ])}
+    <p>${lastUsed(viewer, at, now)}.</p>
   `
 }
 
@@ -293,7 +280,18 @@ async function ownKey(visit: Visit): Promise<ListedKey> {
   return key
 }
 
-const offered: readonly (readonly [title: string, file: string, text: string])[] = [
+type Example = readonly [title: string, file: string, text: string]
+
+const exampleColumns: readonly TableColumn<Example>[] = [
+  {
+    title: 'Example',
+    line: 'first',
+    cell: ([title, file]) => html`<a href="/keys/examples#${basename(file)}">${title}</a>`,
+  },
+  { title: 'What it does', line: 'second', cell: ([, , text]) => text },
+]
+
+const offered: readonly Example[] = [
   [
     'curl',
     'curl/status.sh',
@@ -312,7 +310,7 @@ function showExamples({ site, sectionStart }: Visit) {
     body: html`${offered.map(([title, file, text]) => {
       const example = readFileSync(new URL(`../../../../examples/${file}`, import.meta.url), 'utf8')
       const shown = code(example.replaceAll(settings.url.fallback, site.baseUrl), basename(file))
-      return card(title, html`<div class="stack"><p>${text}</p>${shown}</div>`)
+      return card(title, html`<div class="stack"><p>${text}</p>${shown}</div>`, { id: basename(file) })
     })}`,
   })
 }

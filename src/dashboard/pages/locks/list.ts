@@ -26,12 +26,7 @@ import { isTimeHidden, knownEnd, lockText, practiceMark, readLock, stateMark, st
 
 /** The list of lock sessions: the time that it shows, its table, and the same as a file. */
 
-export const lockAddresses: Addresses<PeriodQuery> = {
-  path: '/locks',
-  unfiltered: {},
-  read: () => ({}),
-  write() {},
-}
+export const lockAddresses: Addresses<PeriodQuery> = { path: '/locks', unfiltered: {}, read: () => ({}), write() {} }
 
 export type ShownLocks = Awaited<ReturnType<typeof shownLocks>>
 
@@ -123,13 +118,18 @@ export async function lockRows(
   return html`${lockTable('Locks', visit, rows)}${tableFoot(path, query, paged)}`
 }
 
-/** A table of locks, with a bar for how long each was. */
-export function lockTable(name: string, reader: Pick<Reader, 'viewer' | 'now'>, rows: readonly LockRow[]): Html {
+/** A table of locks, with a bar for how long each was. Without their names, it begins with when they started. */
+export function lockTable(
+  name: string,
+  reader: Pick<Reader, 'viewer' | 'now'>,
+  rows: readonly LockRow[],
+  hasNames = true,
+): Html {
   const until = countedUntil(reader.viewer.asOf, reader.now)
   const planned = rows.map(row => plannedOf(row) ?? 0)
   const most = Math.max(0, ...rows.map(row => lengthOf(row, until) ?? 0), ...planned)
   return html`
-    ${table(name, lockColumns(reader, most), rows, { id: 'session-table' })}
+    ${table(name, lockColumns(reader, most, hasNames), rows, { id: 'session-table' })}
     ${legendOf([
       ['solid', stateName('locked', reader.viewer)],
       ['usual', 'Lasted'],
@@ -171,16 +171,21 @@ export function lockRow(session: LockStats, document: string | undefined, ending
   }
 }
 
-export function lockColumns({ viewer, now }: Pick<Reader, 'viewer' | 'now'>, most = 0): TableColumn<LockRow>[] {
+export function lockColumns(
+  { viewer, now }: Pick<Reader, 'viewer' | 'now'>,
+  most = 0,
+  hasNames = true,
+): TableColumn<LockRow>[] {
   const until = countedUntil(viewer.asOf, now)
   const named = ({ id, record }: LockRow) => recordName(viewer, 'lock', { id, name: record?.name ?? '' })
+  const started = ({ at }: LockRow) => dateTime(viewer, at)
   return [
     {
-      title: label('name'),
+      title: label(hasNames ? 'name' : 'startDate'),
       line: 'first',
-      cell: row => html`<a href="/locks/${row.id}">${named(row)}</a>${marksOf(viewer, row)}`,
+      cell: row => html`<a href="/locks/${row.id}">${(hasNames ? named : started)(row)}</a>${marksOf(viewer, row)}`,
     },
-    { title: label('startDate'), line: 'second', cell: ({ at }) => dateTime(viewer, at) },
+    ...(hasNames ? [{ title: label('startDate'), line: 'second', cell: started } as const] : []),
     {
       title: stateName('locked', viewer),
       line: 'first',

@@ -103,8 +103,9 @@ export function lockVerdict(viewer: Viewer, shown: ShownLocks | undefined): stri
   const week = shown?.buckets.at(-1)
   if (week === undefined || shown?.usualByNow === undefined) return undefined
   const time = lockText('Locked', viewer)
-  const words = { text: (by: number) => `${time} ${countText(by, 'point')}`, subject: ` ${time} time` }
-  return beyondText(lockedPercent(week) ?? 0, shown.usualByNow, words)
+  const percent = lockedPercent(week) ?? 0
+  const text = (by: number) => `${time} ${percentText(percent)}: ${countText(by, 'point')}`
+  return beyondText(percent, shown.usualByNow, { text, subject: ` ${time} time` })
 }
 
 function lockTiles(viewer: Viewer, shown: ShownLocks, endings: ReadonlyMap<number, Ending> | undefined): Html {

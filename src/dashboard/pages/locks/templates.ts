@@ -6,8 +6,19 @@ import { lockRecords, type LockStats, someLocks } from '../../../stats/lock-quer
 import { lockTemplates, type TemplateUse, withUses } from '../../../stats/lock-template-queries.ts'
 import { beyondUsual } from '../../../stats/usual.ts'
 import { scaleLinear } from 'd3-scale'
-import { boxes, dots, edgeOf, markText, percent, type Range, round, stretched, uprights } from '../../charts/plane.ts'
-import { sum } from '../../../contract/numbers.ts'
+import {
+  boxes,
+  dots,
+  edgeOf,
+  levels,
+  markText,
+  percent,
+  resultDots,
+  type Range,
+  round,
+  stretched,
+  uprights,
+} from '../../charts/plane.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../contract/time.ts'
 import { figuresTable, type LegendItem, legendOf, picture } from '../../charts/picture.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
@@ -28,10 +39,10 @@ import {
   paginate,
   tableFoot,
 } from '../../layout/components.ts'
-import { countText, dateText, dateTimeText, durationText, NONE, numberText } from '../../text/text.ts'
+import { dateText, dateTimeText, durationText, NONE, numberText } from '../../text/text.ts'
 import { stateName } from './states.ts'
 import { lengthOf, lockRow, lockTable } from './list.ts'
-import { comparedWith, strip } from '../parts.ts'
+import { comparedWith, leastNews, strip } from '../parts.ts'
 import { endingOf } from './time.ts'
 
 const OF_TEMPLATES = { section: 'lockTemplates', area: 'lkbx' } as const
@@ -53,7 +64,14 @@ async function showTemplates(visit: Visit) {
   const axis = axisOf([0, ...shown.rows.flatMap(one => lengthsOf(one, until))])
   return view({
     title: 'Lock templates',
-    lead: newsOf(viewer, used),
+    lead: leastNews(
+      used.flatMap(({ record, sessions, completed }) => {
+        const name = () =>
+          html`<a href="/lock-templates/${record.id}">${recordName(viewer, 'lockTemplate', record)}</a>`
+        return record.isTestLock ? [] : [{ name, done: completed, of: sessions }]
+      }),
+      ['completed', 'locks'],
+    ),
     body:
       all.length === 0
         ? noRecords(
@@ -92,10 +110,7 @@ export function lockTemplateColumns(viewer: Viewer, until: number, axis?: Axis):
       cell: ({ record }) => html`<span class="nowrap">${lengthText(record)}</span>`,
     },
     ...(strips === undefined ? [] : [strips]),
-    {
-      title: 'Median length',
-      cell: use => html`<span class="nowrap">${medianText(use, until)}</span>`,
-    },
+    { title: 'Median length', cell: use => html`<span class="nowrap">${medianText(use, until)}</span>` },
     { title: stateName('completed', viewer), line: 'second', unit: '\u00a0completed', cell: completedText },
     {
       title: axis ? html`Last used<span aria-hidden="true"> ↓</span>` : 'Last used',
@@ -141,11 +156,11 @@ function lengthsOf({ record, lengths, runningSince = Infinity }: TemplateUse, un
 
 type Axis = ReturnType<typeof axisOf>
 
-/** Some lengths, and room for a mark beside the least and the most. */
+/** Some lengths, and room for a mark beside the least, and for a text beside the most. */
 function axisOf(lengths: readonly number[]) {
   const { unit, units } = unitOf(lengths)
   const [least, most] = [Math.min(...lengths), Math.max(...lengths)]
-  const scale = scaleLinear([Math.max(0, Math.floor(least / unit) - 0.5), most / unit + 0.5], [2, 98])
+  const scale = scaleLinear([Math.max(0, Math.floor(least / unit) - 0.5), (most / unit) * 1.1 + 0.5], [2, 98])
   const [first = 0, last = 0] = scale.domain()
   const values = scale.ticks(Math.min(6, last - first))
   return {
@@ -172,8 +187,8 @@ function lengthAxis({ ticks }: Axis): Html {
 }
 
 /**
- * What is planned, and a dot for each lock, above each other where they lasted as long: at most as many as are high, and their number. The
- * lines of the axis go on beyond it, in thousandths.
+ * What is planned, and a dot for each lock, above each other where they lasted as long, or a large one with their number. Many locks are
+ * a band with their median. The lines of the axis go on beyond it, in thousandths.
  */
 function lengthMarks(
   use: TemplateUse,
@@ -182,36 +197,38 @@ function lengthMarks(
   { high, beyond }: { readonly high: number; readonly beyond: number },
 ): Html {
   const [least, most] = plannedOf(use.record)
+  const grid = ticks.map(({ at }) => `M${round(at * 10)} ${-beyond}V${1000 + beyond}`).join('')
+  const under = html`${stretched(html`<path class="grid" d="${grid}"/>`)}${boxes('usual', [{ x: [x(least) - 0.5, x(most) + 0.5], y: [0, 100] }])}`
+  const place = { x: (at: number) => at, y: (value: number) => value }
+  const running = lengthsOf({ ...use, lengths: [] }, until)
+    .slice(2)
+    .map(length => ({ at: x(length), value: 50 }))
+  const soFar = html`${dots('so-far', place, running)}${running.map(({ at }) => markText(at + 2, 50, 'so far', ' quiet at-end'))}`
+  if (use.lengths.length > MAX_DRAWN) {
+    const [low = 0, middle = 0, high = 0] = [0.1, 0.5, 0.9].map(share =>
+      x(use.lengths[Math.floor((use.lengths.length - 1) * share)]?.length ?? 0),
+    )
+    return html`${under}${levels('spread', [{ x: [low, high], y: 50 }])}${dots('filled', place, [{ at: middle, value: 50 }])}${soFar}`
+  }
   const stacks: (typeof use.lengths)[number][][] = []
   for (const one of use.lengths) {
     const last = stacks.at(-1)
     if (last?.[0] !== undefined && x(one.length) - x(last[0].length) < DOT_WIDTH) last.push(one)
     else stacks.push([one])
   }
-  const points = stacks.flatMap(stack => {
-    const shown = stack.filter((_, index) => index % Math.ceil(stack.length / high) === 0)
-    return shown.map(({ length, isCompleted }, index) => {
-      return { at: x(length), value: 50 + ((index - (shown.length - 1) / 2) * 100) / high, isCompleted }
-    })
-  })
-  const counts = stacks
-    .filter(stack => stack.length > high)
-    .map(stack =>
-      markText(x(stack.at(-1)?.length ?? 0) + DOT_WIDTH, 50, countText(stack.length, 'lock'), ' quiet at-end'),
-    )
-  const place = { x: (at: number) => at, y: (value: number) => value }
-  const [completed = [], others = []] = [true, false].map(wanted =>
-    points.filter(({ isCompleted }) => isCompleted === wanted),
+  const points = stacks.flatMap(stack =>
+    stack.length > high
+      ? []
+      : stack.map(({ length, isCompleted }, index) => {
+          const value = 50 + ((index - (stack.length - 1) / 2) * 88) / high
+          return { at: x(length), value, isPassed: isCompleted }
+        }),
   )
-  const running = lengthsOf({ ...use, lengths: [] }, until)
-    .slice(2)
-    .map(x)
-  const grid = ticks.map(({ at }) => `M${round(at * 10)} ${-beyond}V${1000 + beyond}`).join('')
-  return html`${stretched(html`<path class="grid" d="${grid}"/>`)}${boxes('usual', [{ x: [x(least) - 0.5, x(most) + 0.5], y: [0, 100] }])}${dots('filled', place, completed)}${dots('hollow', place, others)}${dots(
-    'so-far',
-    place,
-    running.map(at => ({ at, value: 50 })),
-  )}${running.map(at => markText(at + 2, 50, 'so far', ' quiet at-end'))}${counts}`
+  const large = stacks
+    .filter(stack => stack.length > high)
+    .map(stack => ({ at: x(medianOf(stack)?.length ?? 0), value: 50, count: stack.length }))
+  const counts = large.map(({ at, count }) => markText(at, 50, numberText(count), ' inside'))
+  return html`${under}${resultDots(place, points)}${soFar}${dots('current', place, large)}${counts}`
 }
 
 /** Of a dot and the space around it, in per cent of a picture. */
@@ -220,26 +237,14 @@ const DOT_WIDTH = 2.6
 const MAX_DRAWN = 60
 
 function lengthsLegend(templates: readonly TemplateUse[], viewer: Viewer): readonly LegendItem[] {
-  const hasOthers = templates.some(({ lengths }) => lengths.some(({ isCompleted }) => !isCompleted))
+  const few = templates.filter(({ lengths }) => lengths.length <= MAX_DRAWN)
+  const hasOthers = few.some(({ lengths }) => lengths.some(({ isCompleted }) => !isCompleted))
   return [
-    ['filled', `A lock, ${stateName('completed', viewer).toLowerCase()}`],
+    ...(few.length > 0 ? ([['filled', `A lock, ${stateName('completed', viewer).toLowerCase()}`]] as const) : []),
     ...(hasOthers ? ([['hollow', 'Not completed']] as const) : []),
+    ...(few.length < templates.length ? ([['spread', '10th to 90th percentile, and the median']] as const) : []),
     ['usual', 'Planned'],
   ]
-}
-
-/** `Five day lock: 8 of 12 completed; 24 of 24 with other templates`: of those with some locks, which was completed least. */
-function newsOf(viewer: Viewer, templates: readonly TemplateUse[]): Html | undefined {
-  const used = templates.filter(({ record, sessions }) => sessions > 0 && !record.isTestLock)
-  const [least, ...others] = used.toSorted((a, b) => a.completed / a.sessions - b.completed / b.sessions)
-  if (least === undefined || others.length === 0) return undefined
-  const [rest, all] = [sum(others.map(one => one.completed)), sum(others.map(one => one.sessions))]
-  const name = html`<a href="/lock-templates/${least.record.id}">${recordName(viewer, 'lockTemplate', least.record)}</a>`
-  const text =
-    least.completed === least.sessions
-      ? html`All ${numberText(least.sessions + all)} locks were completed`
-      : html`${name}: ${completedText(least)} completed; ${numberText(rest)} of ${numberText(all)} with other templates`
-  return html`<span class="news">${text}</span>`
 }
 
 async function showTemplate(visit: Visit) {
@@ -263,6 +268,7 @@ async function showTemplate(visit: Visit) {
     return { ...row, ending: row.record && endingOf(session, row.record, record) }
   })
   const person = personOf(viewer, owner)
+  const areNamed = rows.some(row => row.record?.name !== record.name)
   return view({
     owner,
     asOf,
@@ -279,7 +285,7 @@ async function showTemplate(visit: Visit) {
       summary: () => html`
         ${use === undefined || use.last === null ? nothing : html`${useStats(viewer, use, until)}${lengthsPicture(viewer, use, locks, until)}`}
         ${card('Rules', html`${facts(shownRules(viewer, record))}${viewer.discreet ? html`<p class="muted">The other rules are not shown while names are hidden.</p>` : nothing}`, { id: 'rules' })}
-        ${card('Locks with this template', rows.length === 0 ? html`<p class="muted">No lock has started from this template.</p>` : html`${lockTable('Locks with this template', visit, rows)}${tableFoot(path, query, shown)}`, { id: 'sessions' })}
+        ${card('Locks with this template', rows.length === 0 ? html`<p class="muted">No lock has started from this template.</p>` : html`${lockTable('Locks with this template', visit, rows, areNamed)}${tableFoot(path, query, shown)}`, { id: 'sessions' })}
       `,
     }),
   })
@@ -324,13 +330,13 @@ function lengthsPicture(viewer: Viewer, use: TemplateUse, locks: readonly LockSt
 
 /** `8 of 12 as long as planned, 3 shorter, 1 longer` */
 function plannedText({ record, lengths }: TemplateUse): Part {
+  // As locks are said to be late.
   const [low, high] = plannedOf(record)
-  const countOf = (sign: number) =>
-    lengths.filter(({ length }) => Math.sign(beyondUsual(length, { low, high })) === sign).length
-  const [shorter, longer] = [countOf(-1), countOf(1)]
+  const shorter = lengths.filter(({ length }) => low - length >= MINUTE_MS).length
+  const longer = lengths.filter(({ length }) => length - high >= MINUTE_MS).length
   return lengths.length === 0
     ? undefined
-    : html`<b>${numberText(countOf(0))} of ${numberText(lengths.length)}</b> as long as planned${shorter > 0 && `, ${numberText(shorter)} shorter`}${longer > 0 && `, ${numberText(longer)} longer`}`
+    : html`<b>${numberText(lengths.length - shorter - longer)} of ${numberText(lengths.length)}</b> as long as planned${shorter > 0 && `, ${numberText(shorter)} shorter`}${longer > 0 && `, ${numberText(longer)} longer`}`
 }
 
 function useStats(viewer: Viewer, use: TemplateUse, until: number): Html {
@@ -338,7 +344,6 @@ function useStats(viewer: Viewer, use: TemplateUse, until: number): Html {
   const [low, high] = plannedOf(record)
   const median = medianOf(lengths)?.length
   const beyond = beyondUsual(median ?? 0, { low, high })
-  const [least, most] = [lengths[0], lengths.at(-1)].map(one => durationText((one?.length ?? 0) / 1000))
   const words = { text: (by: number) => durationText(by / 1000) }
   return stats(
     mainStat(
@@ -347,7 +352,6 @@ function useStats(viewer: Viewer, use: TemplateUse, until: number): Html {
       median !== undefined && (beyond === 0 ? '◆\u00a0as planned' : comparedWith('what was planned', beyond, words)),
     ),
     use.sessions === 0 ? nothing : stat(stateName('completed', viewer), completedText(use)),
-    least === most ? nothing : stat('Lasted', `${least} to ${most}`, `planned: ${lengthText(record)}`),
     stat('Last used', dateText(viewer, last ?? 0)),
   )
 }

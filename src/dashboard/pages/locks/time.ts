@@ -3,7 +3,7 @@ import type { LockSession } from '../../../contract/lock-sessions.ts'
 import { breaksOf, type LockInterval } from '../../../stats/intervals.ts'
 import { lockRecords, type LockStats } from '../../../stats/lock-queries.ts'
 import { lockTemplates } from '../../../stats/lock-template-queries.ts'
-import { DAY_MS, MINUTE_MS } from '../../../contract/time.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../contract/time.ts'
 import type { Time } from '../parts.ts'
 import { countdownOf, isFreeze } from '../../../stats/status.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
@@ -83,19 +83,20 @@ export function headline(
 function noLockText({ timeZone }: Viewer, newest: LockStats | undefined, until: number): string | undefined {
   const ended = newest && knownEnd(newest)
   if (ended == null) return newest && 'No lock'
+  const hours = Math.floor((until - ended) / HOUR_MS)
   const { dayOf } = zoneClock(timeZone)
-  const days = dayOf(until) - dayOf(ended)
-  return days > 0 ? `No lock for ${countText(days, 'day')}` : 'No lock'
+  const length = hours < 24 ? countText(hours, 'hour') : countText(dayOf(until) - dayOf(ended), 'day')
+  return hours > 0 ? `No lock for ${length}` : 'No lock'
 }
 
-/** `5 h 12 min in breaks, 1 over the maximum` or `5 h 12 min in breaks, none over 1 h`: how long breaks were, and how many were longer than the template allows. */
+/** `5 h 12 min in breaks, 1 over 1 h` or `5 h 12 min in breaks, none over 1 h`: how long breaks were, and how many were longer than the template allows. */
 export function breaksText(intervals: readonly LockInterval[], template: LockTemplate | undefined): string | undefined {
   const { count, total } = breaksOf(intervals)
   const over = intervals.filter(one => overMaximum(one, template) > 0).length
   if (count === 0) return undefined
   const { isBreakEnabled = false, breakMaximum = 0 } = template ?? {}
-  const none = isBreakEnabled && breakMaximum > 0 ? `, none over ${durationText(breakMaximum)}` : ''
-  return `${durationText(total / 1000)} in breaks${over === 0 ? none : `, ${numberText(over)} over the maximum`}`
+  const none = isBreakEnabled && breakMaximum > 0 ? `, none over\u00a0${durationText(breakMaximum)}` : ''
+  return `${durationText(total / 1000)} in breaks${over === 0 ? none : `, ${numberText(over)} over\u00a0${durationText(breakMaximum)}`}`
 }
 
 /** By how many milliseconds a break was longer than its template allows. */

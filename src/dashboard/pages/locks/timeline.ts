@@ -116,7 +116,7 @@ const STEPS = [5, 10, 15, 30, 60, 120, 180, 360]
 const DAY = dateFormat({ weekday: 'short', day: 'numeric', timeZone: 'UTC' })
 const DATE = dateFormat({ day: 'numeric', month: 'short', year: '2-digit', timeZone: 'UTC' })
 
-/** What happened to a lock, a row for each time under lock; of a running one the newest first. `x` says where an instant is. */
+/** What happened to a lock, a row for each time under lock. `x` says where an instant is. */
 function stretchFigures(
   viewer: Viewer,
   session: LockDetails,
@@ -124,22 +124,31 @@ function stretchFigures(
   x: (at: number) => number,
 ): Html {
   const all = stretchesOf(session)
+  const isRunning = (row: (typeof all)[number]) => session.isActive && row === all.at(-1) && row.after.length === 0
   return figuresTable({
     title: 'Figures by stretch',
     columns: [
-      { title: 'When', cell: ({ locked, start, end }) => stretchText(viewer, start, locked?.end ?? end) },
+      {
+        title: 'When',
+        line: 'first',
+        cell: row => stretchText(viewer, row.start, isRunning(row) ? undefined : (row.locked?.end ?? row.end)),
+      },
       {
         title: stateName('locked', viewer),
+        line: 'first',
         cell: ({ locked }) => (locked === undefined ? '' : minutesText(locked.end - locked.start)),
       },
       {
         title: 'Break after',
+        line: 'second',
+        before: 'then open for ',
         cell: ({ after }) =>
           after.map((interval, index) => html`${index === 0 ? nothing : ', '}${openText(interval, template)}`),
       },
     ],
-    rows: session.isActive ? all.toReversed() : all,
+    rows: all,
     placeOf: ({ start, end }) => [x(start), x(end)],
+    isOpen: all.length <= MAX_LINES,
   })
 }
 

@@ -7,7 +7,7 @@ import { strip } from '../parts.ts'
 function bars(digits: string): Html {
   const width = 100 / digits.length
   const all = [...digits].map((digit, index): Box => {
-    return { x: [(index + 0.12) * width, (index + 0.88) * width], y: [100 - Number(digit) * 11, 100] }
+    return { x: [(index + 0.12) * width, (index + 0.88) * width], y: [100 - Number(digit) * 10, 100] }
   })
   return html`${levels('grid', [{ x: [0, 100], y: 100 }])}${boxes('solid', all)}`
 }
@@ -24,17 +24,17 @@ function line(digits: string): Html {
 const usual = boxes('usual', [{ x: [0, 100], y: [30, 55] }])
 
 const weeks = [
-  ['Repetitions', '24,310 in total', html`${usual}${bars('354657687689')}`],
+  ['Repetitions', '24,310', html`${usual}${bars('354657687689')}`],
   ['Median grade', '90\u00a0%', html`${usual}${line('465657566757')}`],
   ['Locked', '46\u00a0% of the time', html`${usual}${bars('046570465078')}`],
 ] as const
 
 /** An overview of made-up records, for an account that has none. */
 export const EXAMPLE = html`
-  <figure class="example">
+  <figure class="card example">
     <figcaption><span class="state on">Example</span> <span>What this page shows once there are records</span></figcaption>
     <div class="stack" aria-hidden="true">
-      <p class="big">Locked, day 3 of 7<br><small>▲ 420 repetitions above usual so far this week</small></p>
+      <div><p class="big">Locked, day 3 of 7</p><p>▲ 420 repetitions above usual so far this week</p></div>
       <div class="tiles">
         <section class="card tile wide">
           <h2>Evening lock</h2>

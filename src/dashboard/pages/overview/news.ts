@@ -151,7 +151,7 @@ function bestGrade(known: Known): Html | undefined {
   const [best] = ranked.toReversed().toSorted((a, b) => a.rank.better - b.rank.better)
   if (best === undefined) return undefined
   const { id, at, program, grade } = best.session
-  const text = `${weekdayOf(known, at)}: ${percentText(grade ?? 0)}`
+  const text = `${weekdayOf(known, at)}: grade ${percentText(grade ?? 0)}`
   const rank = `${best.rank.equals === 0 ? 'the ' : ''}${rankText(best.rank)} with ${programs.nameOf(program)}`
   return html`<a href="/training/${id}">${text}</a>, ${rank}${extent === SO_FAR ? '' : extent}`
 }

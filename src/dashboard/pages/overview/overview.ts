@@ -93,7 +93,10 @@ export async function readOverview(reader: Reader, goal: number | null) {
       stretches: await locks.longest(until, limit),
       programs,
     })
-  const verdicts = [training && weekVerdict(reader, history.sessions, ' Training'), lockVerdict(viewer, shownLock)]
+  const verdicts = [
+    training && weekVerdict(reader, history.sessions, '\u00a0Repetitions'),
+    lockVerdict(viewer, shownLock),
+  ]
   const cards = html`
     <div class="tiles" data-live="tiles">
       ${lockCard(reader, current, last, locked.days, shownLock)}

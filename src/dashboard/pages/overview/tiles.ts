@@ -53,7 +53,7 @@ export function lockCard(
         ${week !== undefined && week.knownSeconds > 0 && stat(lockText('Locked this week', viewer), lockedFigure(week, scope), weeks?.usualByNow && `usually ${rangeText(weeks.usualByNow)}\u00a0% by now`)}
         ${stat(lockText('Days locked', viewer), numberText(locked), `of the last ${countText(days.length, 'day')}`)}
       </dl>
-      ${dayStrip(days, today)}
+      ${dayStrip(viewer, days, today)}
     `,
     'wide',
   )
@@ -62,16 +62,19 @@ export function lockCard(
 export const STRIP_DAYS = 28
 
 /** How much of each of the last days was locked, as a link to them. */
-function dayStrip(days: readonly LockStatistics[], today: number): Html {
+function dayStrip(viewer: Viewer, days: readonly LockStatistics[], today: number): Html {
   const step = 100 / days.length
   const bars = days.map(({ lockedSeconds }, index): Box => {
-    return { x: [(index + 1 / 8) * step, (index + 7 / 8) * step], y: [100 - Math.min(100, lockedSeconds / 864), 100] }
+    return {
+      x: [(index + 1 / 8) * step, (index + 7 / 8) * step],
+      y: [100 - (lockedSeconds > 0 ? Math.min(100, Math.max(2, lockedSeconds / 864)) : 0), 100],
+    }
   })
   const first = today + 1 - days.length
-  return html`<a class="days-strip" href="/locks?from=${formatDate(first)}&to=${formatDate(today)}"><span class="hidden">Time by day</span>${strip(
+  return html`<a class="days-strip" href="/locks?from=${formatDate(first)}&to=${formatDate(today)}">${strip(
     html`${levels('grid', [{ x: [0, 100], y: 100 }])}${boxes('solid', bars)}`,
     88,
-  )}<span class="ends small muted"><span>${shortDay(first * DAY_MS)}</span><span>Today</span></span></a>`
+  )}<span class="ends small muted"><span>${shortDay(first * DAY_MS)}</span><span>${lockText('Locked', viewer)} by day</span><span>Today</span></span></a>`
 }
 
 /** What has not begun yet is not zero. */
@@ -109,7 +112,7 @@ function weekDays({ timeZone }: Viewer, sessions: readonly SessionStats[], monda
     y: [85 - (value * 70) / Math.max(...reps, 1), 85] as const,
   }))
   const texts = bars.map(({ value, x, y }) => value > 0 && markText((x[0] + x[1]) / 2, y[0], numberText(value)))
-  return html`${levels('grid', [{ x: [0, 100], y: 85 }])}${boxes('solid', bars)}${texts}${WEEKDAYS.map((name, day) => markText((day + 0.5) * DAY_WIDTH, 102, name, ' quiet'))}`
+  return html`${levels('grid', [{ x: [0, 100], y: 85 }])}${boxes('solid', bars)}${texts}${WEEKDAYS.map((name, day) => markText((day + 0.5) * DAY_WIDTH, 99, name, ' quiet'))}`
 }
 
 const DAY_WIDTH = 100 / WEEKDAYS.length
@@ -153,7 +156,7 @@ export function weeksCard(
     const { totals, grade, periods, spreads } = training.summary
     const week = spreads.at(-1) ?? undefined
     const scope = daysName(training.period)
-    const reps = html`${repsFigure(totals.reps, scope)} in total`
+    const reps = html`${repsFigure(totals.reps, scope)}`
     const repsOfWeek = numberText(periods.at(-1)?.reps ?? 0)
     const median = grade === null ? nothing : medianFigure(grade.median, scope)
     const bars = barStrip(viewer, amountBars(viewer, training, now))
@@ -170,7 +173,7 @@ export function weeksCard(
   if (strips.length === 0) return nothing
   return card(
     'Last 12 weeks',
-    html`${patterns}<div class="multiples">${strips}</div><p class="small muted">A mark for each week. Grey: usual.</p>`,
+    html`${patterns}<div class="multiples">${strips}</div><p class="small muted">One mark a week; the grey band is what is usual.</p>`,
     { actions: html`<span class="muted">${period && daysText(period)}</span>` },
   )
 }

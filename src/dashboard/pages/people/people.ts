@@ -6,7 +6,7 @@ import { MAX_NAME_LENGTH } from '../../../contract/names.ts'
 import { DAY_MS, formatDate, HOUR_MS, parseDay } from '../../../contract/time.ts'
 import { dayAt, dayFrom } from '../../../stats/periods.ts'
 import { readKnownTime } from '../../../stats/known-time.ts'
-import { card, type TableColumn, table } from '../../layout/components.ts'
+import { action, actionColumn, card, type TableColumn, table } from '../../layout/components.ts'
 import { actPages } from '../../layout/form-page.ts'
 import { areaLabels, areasText } from '../../text/labels.ts'
 import { fieldText, html, type Html, nothing } from '../../html.ts'
@@ -71,7 +71,7 @@ async function showPeople(visit: Visit) {
   for (const { accountId: id } of received) asOf.set(id, (await readKnownTime(store, accountId, id, now)).asOf)
   return view({
     title: 'People',
-    lead: 'Read only. Access that you end is over within a second.',
+    lead: 'Who can read your records, and whose you can read. Nobody can change what they read.',
     actions: html`<a class="button primary" href="/people/give">Give access</a>`,
     body: html`
       ${accessCard('Can read my records', 'given-access', given, 'Nobody has access to your records.', [
@@ -85,14 +85,10 @@ async function showPeople(visit: Visit) {
               ? 'Has not looked yet'
               : html`Read ${now - lastReadAt < HOUR_MS ? 'in the last hour' : timeAgo(viewer, lastReadAt, now)}`,
         },
-        {
-          ...ACTIONS,
-          cell({ handle, username }) {
-            const action = (path: string, text: string, look = '') =>
-              html`<a class="button small${look}" href="/people/${handle}/${path}" aria-label="${text} ${names.of(username)}">${text}</a>`
-            return html`<span class="buttons">${action('narrow', 'Change')}${action('end', 'End access', ' danger')}</span>`
-          },
-        },
+        actionColumn(({ handle, username }) => {
+          const [path, name] = [`/people/${handle}`, names.of(username)]
+          return html`<span class="buttons">${action(`${path}/narrow`, 'Change', name)}${action(`${path}/end`, 'End access', name, ' danger')}</span>`
+        }),
       ])}
       ${accessCard('I can read', 'received-access', received, 'Nobody gave you access to their records.', [
         ...termColumns(viewer, names, 'Shares'),
@@ -102,21 +98,17 @@ async function showPeople(visit: Visit) {
           before: 'as of ',
           cell: ({ accountId }) => (asOf.get(accountId) == null ? NONE : dateTime(viewer, asOf.get(accountId) ?? 0)),
         },
-        {
-          ...ACTIONS,
-          cell: ({ accountId, username }) =>
-            showRecords(
-              '/',
-              html`<button class="small" name="subject" value="${accountId}" aria-label="Open history of ${names.of(username)}">Open history</button>`,
-            ),
-        },
+        actionColumn(({ accountId, username }) =>
+          showRecords(
+            '/',
+            html`<button class="small" name="subject" value="${accountId}" aria-label="Open history of ${names.of(username)}">Open history</button>`,
+          ),
+        ),
       ])}
       ${await readsSection(visit, names)}
     `,
   })
 }
-
-const ACTIONS = { title: html`<span class="hidden">Actions</span>`, numeric: true } as const
 
 /** The columns that line up in both tables. */
 function termColumns(

@@ -7,7 +7,7 @@ import {
   removeIdentity,
 } from '../../../accounts/sign-in-methods.ts'
 import { notFound } from '../../../contract/errors.ts'
-import { setting, table } from '../../layout/components.ts'
+import { action, actionColumn, setting, table } from '../../layout/components.ts'
 import { actPages, doAct, formPage, submit } from '../../layout/form-page.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import { recordName } from '../../text/names.ts'
@@ -84,17 +84,10 @@ function passkeyTable({ viewer, now, site }: Visit, passkeys: readonly PasskeyFa
         cell: passkey => html`<strong>${recordName(viewer, 'passkey', passkey)}</strong>${hostNote(passkey)}`,
       },
       { title: 'Created', line: 'second', before: 'created ', cell: ({ created_at }) => dateText(viewer, created_at) },
-      {
-        title: 'Last used',
-        line: 'second',
-        cell: ({ last_used_at: at }) => lastUsed(viewer, at, now),
-      },
-      {
-        title: html`<span class="hidden">Action</span>`,
-        numeric: true,
-        cell: passkey =>
-          html`<a class="button small" href="/settings/passkeys/${passkey.id}/remove" aria-label="Remove ${recordName(viewer, 'passkey', passkey)}">Remove</a>`,
-      },
+      { title: 'Last used', line: 'second', cell: ({ last_used_at: at }) => lastUsed(viewer, at, now) },
+      actionColumn<PasskeyFacts>(passkey =>
+        action(`/settings/passkeys/${passkey.id}/remove`, 'Remove', recordName(viewer, 'passkey', passkey)),
+      ),
     ],
     passkeys,
   )

@@ -1,7 +1,7 @@
 import { listSessions, signOutOthers, type SessionFacts } from '../../../accounts/browser-sessions.ts'
 import { setPreferences } from '../../../accounts/preferences.ts'
 import { archiveParts } from '../../../archive/export.ts'
-import { AS_STORED, logPage, section, setting, table } from '../../layout/components.ts'
+import { actionColumn, AS_STORED, logPage, section, setting, table } from '../../layout/components.ts'
 import { datedFile } from '../../files.ts'
 import { keptPage } from '../../keep/kept-page.ts'
 import { html, nothing, type Html } from '../../html.ts'
@@ -156,16 +156,13 @@ function sessionsSetting({ viewer, now }: Visit, sessions: readonly SessionFacts
           cell: ({ created_at }) => dateTime(viewer, created_at),
         },
         { title: 'Last used', line: 'second', before: 'used ', cell: ({ seen_at }) => timeAgo(viewer, seen_at, now) },
-        {
-          title: html`<span class="hidden">Action</span>`,
-          numeric: true,
-          cell: ({ id, browser }) =>
-            id === own
-              ? nothing
-              : html`<form method="post" action="/settings/sessions">
-                  <button class="small" name="session" value="${id}" aria-label="Sign out ${browserName(browser)}">Sign out</button>
-                </form>`,
-        },
+        actionColumn<SessionFacts>(({ id, browser }) =>
+          id === own
+            ? nothing
+            : html`<form method="post" action="/settings/sessions">
+                <button class="small" name="session" value="${id}" aria-label="Sign out ${browserName(browser)}">Sign out</button>
+              </form>`,
+        ),
       ],
       sessions,
     ),

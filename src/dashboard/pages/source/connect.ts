@@ -100,7 +100,7 @@ async function showForm(visit: Visit, { origin = '', every = DEFAULT_MINUTES, pr
         <input name="origin" inputmode="url" required maxlength="500" autocomplete="url" autocapitalize="none" spellcheck="false" placeholder="https://history.example" value="${fieldText(origin)}"${described}>
       </label>
       ${keyField(described)}
-      <label>Copy again
+      <label>Look for new records
         <select name="every">${options(isOnce ? [ONCE] : [...intervals, ONCE], every)}</select>
       </label>
       ${isOnce ? html`<p class="muted">Whoever runs this service has named no file for the secret that encrypts keys, so it cannot be kept current. The setting <code>${settings.secretFile.env}</code> changes that. If the service restarts before everything is copied, you enter the key again.</p>` : nothing}

@@ -19,7 +19,7 @@ import { countSessions, type ImportedFile, listFiles } from '../../../accounts/i
 import { pullStatus, type SourceStatus } from '../../../pull/state.ts'
 import { isOtherSecret } from '../../../pull/stored-key.ts'
 import { html, type Html, nothing } from '../../html.ts'
-import { card, countColumn, table } from '../../layout/components.ts'
+import { action, actionColumn, card, countColumn, table } from '../../layout/components.ts'
 import { formPage } from '../../layout/form-page.ts'
 import { type DashboardPage, redirect, view, type Visit } from '../../page.ts'
 import { kindName } from '../../text/labels.ts'
@@ -142,7 +142,7 @@ async function sourceRows(
     from: undefined,
     name: 'Imported by the operator of this service',
     at: asOf,
-    outcome: 'No automatic updates.',
+    outcome: 'No automatic updates',
   }
   const known = [...servers, ...(ofFiles === undefined ? [] : [ofFiles])]
   const rows = known.length > 0 || asOf === null ? known : [imported]
@@ -156,7 +156,7 @@ function sourceTable({ viewer, now }: Visit, rows: readonly SourceRow[]): Html {
     [
       { title: 'Source', line: 'first', cell: ({ name }) => name },
       {
-        title: 'Brought',
+        title: 'Records',
         line: 'second',
         cell: ({ training, locks }) => `${countText(training, 'training session')}, ${countText(locks, 'lock')}`,
       },
@@ -333,12 +333,9 @@ function arrivals({ viewer }: Visit, rounds: readonly Round[], files: readonly I
         countColumn('Changed', ({ replaced }) => replaced),
         countColumn('Gone', ({ gone }) => gone),
         countColumn('Rejected', ({ rejected }) => rejected),
-        {
-          title: html`<span class="hidden">Undo</span>`,
-          numeric: true,
-          cell: ({ id, removable }) =>
-            removable === 0 ? nothing : html`<a class="button small" href="/source/files/${id}/undo">Undo</a>`,
-        },
+        actionColumn(({ id, name, removable }) =>
+          removable === 0 ? nothing : action(`/source/files/${id}/undo`, 'Undo', name),
+        ),
       ],
       rows,
     ),

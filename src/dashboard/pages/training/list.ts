@@ -1,8 +1,6 @@
 import { segmentTypes } from '../../../contract/training-templates.ts'
-import { type Filters, sessionsBetween, type TypeTotals, type SessionStats } from '../../../stats/training.ts'
-import { zoneClock } from '../../../stats/zone-clock.ts'
+import type { Filters, TypeTotals, SessionStats } from '../../../stats/training.ts'
 import { beyondUsual, type Usual, usualOfProgram } from '../../../stats/usual.ts'
-import { parseDate } from '../../../contract/time.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import type { Visit, Reader, Viewer } from '../../page.ts'
 import { typeName, type Programs } from '../../text/names.ts'
@@ -14,7 +12,7 @@ import { legendOf } from '../../charts/picture.ts'
 import { boxes, dots, gradeRange, levels, type Range } from '../../charts/plane.ts'
 import { spanCell } from '../parts.ts'
 import { type TableColumn, fieldColumns, options, table, TYPED, paginate, tableFoot } from '../../layout/components.ts'
-import { dateTime, distanceText, NONE, numberText, percentText, yearOf } from '../../text/text.ts'
+import { dateTime, distanceText, NONE, numberText, percentText } from '../../text/text.ts'
 
 /** The list of training sessions: what its address says, its filters, and its table. */
 
@@ -164,24 +162,9 @@ export async function sessionRows(
   const isCompared = [...usual.values()].some(one => one !== undefined)
   return html`
     ${table('Sessions', sessionColumns(visit, programs, { query, range, usual }), rows, { id: 'session-table' })}
-    ${isCompared && legendOf([['usual', 'Usual with the program; ▲ above, ▼ below it by more than a point']])}
-    ${yearLinks(visit, query, sessions)}
+    ${isCompared && legendOf([['usual', 'Usual with the program; ▲ more than a point above it, ▼ below it']])}
     ${tableFoot(visit.path, visit.query, paged)}
   `
-}
-
-/** To each year that has sessions, where there are several. */
-function yearLinks({ viewer, now }: Visit, query: TrainingQuery, sessions: readonly SessionStats[]): Html {
-  const { startOf } = zoneClock(viewer.timeZone)
-  const [first, last] = [sessions[0]?.at ?? now, now].map(at => Number(yearOf(viewer, at)))
-  const links: Html[] = []
-  for (let year = last ?? 0; year >= (first ?? 0); year -= 1) {
-    const [from = 0, to = 0] = [`${year}-01-01`, `${year}-12-31`].map(parseDate)
-    if (sessionsBetween(sessions, startOf(from), startOf(to + 1)).length === 0) continue
-    const address = addressOf(trainingAddresses, query, { days: [from, to] })
-    links.push(html`<a href="${address}#sessions">${year}</a> `)
-  }
-  return links.length < 2 ? nothing : html`<nav class="muted" aria-label="Years">${links}</nav>`
 }
 
 interface ShownRows {
@@ -251,7 +234,7 @@ function gradeCell({ id, grade, passed }: SessionStats, page: ShownRows | undefi
   const usual = page?.usual.get(id)
   const beyond = grade === null || usual === undefined ? 0 : beyondUsual(grade, usual)
   const [sign, name] = beyond > 0 ? ['▲', 'above'] : ['▼', 'below']
-  const verdict = beyond !== 0 && html` ${sign}<span class="hidden"> ${name} usual</span>`
+  const verdict = beyond === 0 ? '\u2003' : html` ${sign}<span class="hidden"> ${name} usual</span>`
   const text = html`<span class="result ${passed ? 'passed' : 'not-passed'}"><span class="hidden">${passed ? 'Passed' : 'Not passed'} </span>${percentText(grade)}${verdict}</span>`
   if (page === undefined) return text
   if (grade === null) return spanCell(text, nothing)

@@ -76,8 +76,7 @@ export function gradePicture(viewer: Viewer, shown: ShownSessions, byType: Html 
   return picture({
     id: 'grades',
     title: 'Grade',
-    // The page of a program has it above.
-    summary: isOfProgram ? undefined : gradeSummary(shown, usual),
+    summary: program !== undefined && shown.earlier === undefined ? trendText(sessions) : gradeSummary(shown, usual),
     drawing:
       drawn.length === 0
         ? undefined
@@ -99,6 +98,14 @@ function gradeColumns(summary: TrainingSummary, usual: readonly (Usual | undefin
     },
   }
   return [column, ...usualColumn({ text: percentText, differenceText: numberText }, medians(summary), usual)]
+}
+
+/** `66 → 92 %`: the medians of the first and of the last ten grades. */
+function trendText(sessions: readonly SessionStats[]): Part {
+  const grades = sessions.flatMap(({ grade }) => grade ?? [])
+  const [first, last] = [grades.slice(0, 10), grades.slice(-10)].map(ten => ten.toSorted((a, b) => a - b)[4])
+  if (grades.length < 20 || first === undefined || last === undefined) return undefined
+  return html`<b>${first === last ? nothing : `${numberText(first)} → `}${percentText(last)}</b> median of the first ten sessions and of the last ten`
 }
 
 /** Beside the end of the line, what it is there; above the highest session, its grade. */
@@ -130,7 +137,7 @@ export function gradeStrip(viewer: Viewer, shown: ShownSessions): Html {
   const space = planeOf(viewer, shown, [...points.map(({ value }) => value), ...ends(usual)])
   const [most] = points.toSorted((a, b) => b.value - a.value)
   return strip(
-    html`${usualBand(space, shown.time.parts, usual)}${resultDots(space, points)}${most && markText(space.x(most.at), space.y(most.value), numberText(most.value), edgeOf(space.x(most.at)))}`,
+    html`${usualBand(space, shown.time.parts, usual)}${linePath('line', space, medianPoints(shown))}${resultDots(space, points)}${most && markText(space.x(most.at), space.y(most.value), numberText(most.value), edgeOf(space.x(most.at)))}`,
   )
 }
 

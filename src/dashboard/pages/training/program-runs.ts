@@ -47,30 +47,26 @@ export async function programRuns(visit: Visit, program: TrainingTemplate, sessi
   const shades = html`<li>Above the passing grade: <span class="nowrap">least\u00a0${SHADES.map(shade => html`<i class="day run ${shade}"></i>`)}\u00a0most</span></li>`
   const body = html`
     ${table('Segments in the last sessions', runColumns(visit, runs, passing), paged.rows, { look: 'runs' })}
-    <ul class="legend">${isShaded && shades}${failed !== undefined && html`<li>${legendMark('hollow')}Not passed</li>`}</ul>
+    <ul class="legend">${isShaded && shades}${failed.length > 0 && html`<li>${legendMark('hollow')}Not passed</li>`}</ul>
     ${tableFoot(path, query, paged, 'runs')}
   `
-  const verdict = stat(
-    `Last ${countText(runs.length, 'session')}`,
-    failed ?? 'Every segment passed',
-    undefined,
-    'stat main verdict',
-  )
+  const name = `Last ${countText(runs.length, 'session')}`
+  const [most = 'Every segment passed', ...others] = failed
+  const verdict = stat(name, most, others.length === 0 ? undefined : `also ${others.join(', ')}`, 'stat main verdict')
   return { verdict, card: card('Grades of segments', body, { id: 'runs' }) }
 }
 
-/** `7 Endurance not passed in 2 of 10`: the segments that failed most. */
-function failedText(viewer: Viewer, runs: readonly Run[], length: number): string | undefined {
+/** `7 Endurance not passed in 2 of 10`, and then `2 Training in 1`: the segments that failed most. */
+function failedText(viewer: Viewer, runs: readonly Run[], length: number): string[] {
   const failed = Array.from({ length }, (_, position) => {
     const results = runs.flatMap(({ segments }) => segments[position] ?? [])
     const count = results.filter(({ passed }) => !passed).length
-    return {
-      count,
-      text: `${segmentName(viewer, position, results[0])} not passed in ${count} of ${results.length}`,
-    }
+    return { count, of: results.length, name: segmentName(viewer, position, results[0]) }
   }).filter(({ count }) => count > 0)
   const most = failed.toSorted((a, b) => b.count - a.count).slice(0, MAX_FAILED)
-  return most.length === 0 ? undefined : most.map(({ text }) => text).join(', ')
+  return most.map(({ count, of, name }, index) =>
+    index === 0 ? `${name} not passed in ${count} of ${of}` : `${name} in ${count}`,
+  )
 }
 
 const MAX_FAILED = 3

@@ -1,3 +1,4 @@
+import { legendOf } from '../../charts/picture.ts'
 import { gradeRange, levels, linePath, markText, type Range, resultDots } from '../../charts/plane.ts'
 import { sum } from '../../../contract/numbers.ts'
 import { notFound } from '../../../contract/errors.ts'
@@ -22,7 +23,7 @@ import { label } from '../../text/labels.ts'
 import { freeText, recordName, typeName } from '../../text/names.ts'
 import { type DashboardPage, view, type Viewer, type Visit } from '../../page.ts'
 import { countText, dateTimeText, durationText, numberText, partText, percentText, timeAgo } from '../../text/text.ts'
-import { boundaries, inParts, strip, timeSince } from '../parts.ts'
+import { boundaries, inParts, leastNews, strip, timeSince } from '../parts.ts'
 import { programRuns } from './program-runs.ts'
 import { gradePicture } from './pictures.ts'
 
@@ -49,8 +50,17 @@ async function showPrograms({ store, viewer, pageAccess, now, path, query }: Vis
   const ids = shown.rows.map(({ id }) => id)
   const found = await programs.find(store, access, ids)
   const rows = ids.flatMap(id => found.get(id)?.record ?? [])
+  const hasFailed = ids.some(id => uses.get(id)?.lastGrades.some(({ isPassed }) => !isPassed) === true)
   return view({
     title: 'Programs',
+    lead: leastNews(
+      all.map(program => {
+        const last = uses.get(program.id)?.lastGrades ?? []
+        const name = () => html`<a href="/programs/${program.id}">${recordName(viewer, 'program', program.parse())}</a>`
+        return { name, done: last.filter(({ isPassed }) => isPassed).length, of: last.length }
+      }),
+      ['passed in the last ten', 'sessions'],
+    ),
     body:
       all.length === 0
         ? noRecords(
@@ -58,7 +68,7 @@ async function showPrograms({ store, viewer, pageAccess, now, path, query }: Vis
             'No programs yet',
             'This page will show your training programs, what they consist of, and how sessions with them went.',
           )
-        : html`<section class="card" id="sessions">${table('Programs', programColumns(viewer, uses, now), rows)}${tableFoot(path, query, shown)}</section>`,
+        : html`<section class="card" id="sessions">${table('Programs', programColumns(viewer, uses, now), rows)}${hasFailed && legendOf([['hollow', 'Not passed']])}${tableFoot(path, query, shown)}</section>`,
   })
 }
 
@@ -76,7 +86,8 @@ export function programColumns(
         html`<a href="/programs/${program.id}">${recordName(viewer, 'program', program)}</a> ${stateMarks(program)}<br><span class="muted small">${lengthText(program.Segment)}</span>`,
     },
     {
-      title: `Last ten grades, ${range.join(' to ')}\u00a0%`,
+      // The mark shows the heading also where rows are two lines.
+      title: html`Last ten, ${range.join(' to ')}\u00a0%${strip(nothing, 0)}`,
       line: 'second',
       cell: ({ id }) => gradesOf(useOf.get(id)?.lastGrades ?? [], range),
     },
@@ -119,7 +130,7 @@ function gradesOf(grades: ProgramUse['lastGrades'], [low, high]: Range): Html {
     y: (grade: number) => 90 - ((grade - low) * 80) / (high - low),
   }
   const ends = levels(
-    'grid',
+    'grid wide',
     [low, high].map(grade => ({ x: [0, 89], y: space.y(grade) })),
   )
   const last = points.at(-1)?.value ?? 0
@@ -147,7 +158,8 @@ async function showProgram(visit: Visit) {
   const passed = sessions.filter(one => one.passed).length
   const of = `${numberText(passed)} of ${numberText(sessions.length)}`
   const all = html`<a class="off-paper" href="/training?range=all&amp;program=${id}">All sessions</a>`
-  const last = sessions.findLast(({ at }) => at <= now)?.at
+  const last = sessions.findLast(({ at }) => at <= now)
+  const lastLink = last && html`<a href="/training/${last.id}">${timeAgo(viewer, last.at, now)}</a>`
   return view({
     owner: program.ownerId,
     title: recordName(viewer, 'program', program),
@@ -165,12 +177,12 @@ async function showProgram(visit: Visit) {
                 runs.verdict,
                 stat('Median grade', percentText(median), `of ${countText(graded, 'session')}`),
                 stat('Sessions passed', of, dotted(partText(passed, sessions.length), all)),
-                stat('Last session', lastText(viewer, last, now)),
+                stat('Last session', lastLink),
               )
         }
         ${runs.card}
         ${sessions.length === 0 ? nothing : gradePicture(viewer, shown)}
-        ${segmentsCard(viewer, program, html`<details class="more"><summary>Facts</summary>${programFacts(viewer, program)}</details>`)}
+        ${segmentsCard(viewer, program, html`<details class="figures"><summary>Facts</summary>${programFacts(viewer, program)}</details>`)}
       `,
     }),
   })

@@ -153,7 +153,13 @@ export function lastGrades(
   return html`
       <div class="plot"><svg class="plane" height="96" aria-hidden="true">${space.axes}
         ${usual === undefined ? nothing : boxes('usual', [{ x: [0, 100], y: [space.y(usual.high), space.y(usual.low)] }])}
-        ${points.map(({ at, value }) => markText(at, space.y(value), numberText(value)))}${linePath('line', space, points)}${dots('current', space, current)}${resultDots(space, points)}
+        ${points.map(({ at, value }, index) => {
+          // Where the line goes up to both sides, there is room below.
+          const isLow = [points[index - 1], points[index + 1]].every(
+            beside => beside === undefined || beside.value > value,
+          )
+          return markText(at, space.y(value), numberText(value), isLow ? ' below' : '')
+        })}${linePath('line', space, points)}${dots('current', space, current)}${resultDots(space, points)}
       </svg><ol class="last-ten">${ten.map((one, index) => {
         const [day, month] = dayAndMonth(viewer, one.at)
         const before = ten[index - 1]
@@ -208,7 +214,7 @@ function amountStats(
     stat(
       'Segments passed',
       judged.length === 0 ? NONE : `${numberText(passed)} of ${numberText(judged.length)}`,
-      others === 0 ? undefined : `${numberText(others)} without a passing grade`,
+      others === 0 ? undefined : `${numberText(others)} more ${others === 1 ? 'is' : 'are'} not judged`,
     ),
   ]
 }
@@ -225,7 +231,7 @@ function segmentTable({ viewer, path, query }: Visit, segments: readonly Row[], 
   const isKnown = segments.some(({ position, type }) => passingAt(passing, position - 1, type) !== undefined)
   return html`
     ${table<Row>('Segments', segmentColumns(viewer, segments, isWeakest, passing), paged.rows)}
-    ${isKnown && html`<p class="muted small">A tick is the passing grade of the program today. Without one there is no bar.</p>`}
+    ${isKnown && html`<p class="muted small">The tick is the passing grade of the program today. Segments without a bar are not judged.</p>`}
     ${tableFoot(path, query, paged, 'rows')}
   `
 }

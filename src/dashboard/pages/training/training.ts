@@ -233,6 +233,8 @@ function totalTiles(viewer: Viewer, shown: ShownTraining): Html {
   const median = summary.grade?.median ?? null
   const since = gradeStep(shown, viewer, everything)
   const within = period && gradeStep(shown, viewer, shown)
+  const [said, alsoSaid] = [within, since].map(step => step?.toString().replaceAll(/<[^>]*>/g, ''))
+  const areAlike = said !== undefined && said === alsoSaid
   return figureTiles(
     [
       {
@@ -244,9 +246,12 @@ function totalTiles(viewer: Viewer, shown: ShownTraining): Html {
         ...(period === undefined && since !== undefined && { shown: since }),
         note:
           period !== undefined
-            ? dotted(within && html`${within} this period`, since && html`${since} since the beginning`)
+            ? dotted(
+                areAlike ? undefined : within && html`${within} this period`,
+                since && html`${since} since the beginning`,
+              )
             : since &&
-              html`by ${everything.time.unit} since the beginning; ${medianFigure(median ?? 0, scope)} of all days`,
+              html`by ${everything.time.unit} since the beginning; median of all days ${medianFigure(median ?? 0, scope)}`,
       },
       {
         name: 'Sessions',

@@ -10,7 +10,6 @@ import { daysName, timeOfDays } from '../../text/period.ts'
 import {
   countText,
   longDistanceText,
-  monthText,
   durationText,
   hoursText,
   NONE,
@@ -52,24 +51,11 @@ async function showYear(visit: Visit) {
   const step = (rel: 'prev' | 'next', to: number) =>
     stepTo(rel, years.includes(to) ? `/year/${to}` : undefined, String(to))
   const actions = html`<nav class="stepper" aria-label="Years">${step('prev', year - 1)}${step('next', year + 1)}</nav>`
-  return view({ title, actions, lead: bestMonth(statistics), body: yearCards(visit, statistics) })
-}
-
-/** `October 2026: 9,870 repetitions, the most of a month so far`, if one month has more than each of the others. */
-function bestMonth({ isRunning, days }: YearStatistics): Html | undefined {
-  const [best, next] = [...repsByMonth(days)].toSorted(([, a], [, b]) => b - a)
-  if (best === undefined || next === undefined || next[1] === 0 || best[1] === next[1]) return undefined
-  const [month, reps] = best
-  const last = days.findLast(({ day }) => formatDate(day).startsWith(month))?.day ?? 0
-  const text = `${monthText({ timeZone: 'UTC' }, Date.parse(month))}: ${numberText(reps)} repetitions`
-  const extent = isRunning ? ' so far' : ''
-  return html`<a href="/training?from=${month}-01&to=${formatDate(last)}">${text}</a>, the most of a month${extent}`
-}
-
-/** By month, as `2026-10`. */
-function repsByMonth(days: readonly KnownDay[]): ReadonlyMap<string, number> {
-  const months = Map.groupBy(days, ({ day }) => formatDate(day).slice(0, 7))
-  return new Map([...months].map(([month, ofMonth]) => [month, sum(ofMonth.map(({ reps }) => reps))]))
+  const { from = '', to = '', reps = 0 } = statistics.bests.week?.best ?? {}
+  const text = `Best week ${statistics.isRunning ? 'of all years' : 'up to then'}`
+  const best = html`<span class="news">${text}: <a href="/training?from=${from}&to=${to}">${numberText(reps)} repetitions</a></span>`
+  const lead = from.startsWith(String(year)) ? best : undefined
+  return view({ title, actions, lead, body: yearCards(visit, statistics) })
 }
 
 /** The percent of time locked, and repetitions, by month; fewer than three months would fill no picture. */
@@ -94,7 +80,8 @@ function monthPictures({ viewer, now }: Reader, statistics: YearStatistics): Htm
 const MIN_MONTHS = 3
 
 function repetitionsByMonth({ year, days }: YearStatistics, time: TimeInParts): Bars {
-  const values = [...repsByMonth(days).values()].slice(-time.parts.length)
+  const months = Map.groupBy(days, ({ day }) => formatDate(day).slice(0, 7))
+  const values = [...months.values()].map(ofMonth => sum(ofMonth.map(({ reps }) => reps))).slice(-time.parts.length)
   return {
     id: `repetitions-${year}`,
     title: 'Repetitions by month',
@@ -223,16 +210,10 @@ function recordCard({ viewer }: Reader, { year, isRunning, bests, stretch }: Yea
   const longest = lockText('Longest locked stretch', viewer)
   const began = locked === undefined ? '' : dateText(viewer, locked.session.at)
   const records = [
-    week && record('Most repetitions in a week', addressOf(week), numberText(week.reps), `week of ${dayOf(week.from)}`),
+    week && record('Repetitions in a week', addressOf(week), numberText(week.reps), `week of ${dayOf(week.from)}`),
     session &&
-      record('Most repetitions in a session', `/training/${session.id}`, numberText(session.reps), dayOf(session.at)),
-    days &&
-      record(
-        'Most days with training in a row',
-        addressOf(days),
-        countText(days.days, 'day'),
-        `up to ${dayOf(days.to)}`,
-      ),
+      record('Repetitions in a session', `/training/${session.id}`, numberText(session.reps), dayOf(session.at)),
+    days && record('Days in a row', addressOf(days), countText(days.days, 'day'), `up to ${dayOf(days.to)}`),
     locked && record(longest, `/locks/${locked.session.id}`, durationText(locked.seconds), began),
   ].filter(one => one !== undefined)
   const title = isRunning ? 'Records of all years' : `Records at the end of ${year}`
