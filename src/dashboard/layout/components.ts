@@ -60,7 +60,7 @@ export const SERVER_WAY: Way = [
 export const FILE_WAY: Way = [
   'M6 3h8l5 5v13H6zM14 3v5h5M9 13h7M9 17h7',
   'From a file',
-  'An export, a saved response or a table. You see what is in it before anything is stored.',
+  'An export (NDJSON), a table (CSV) or a saved response of the API (JSON). You see what is in it before anything is stored.',
   'A few seconds',
 ]
 

@@ -222,7 +222,7 @@ export interface PartRow {
 /** `Least completed: Five day lock, 8 of 12 (67 %); others 24 of 24 (100 %)`: that with the smallest share, beside the others. */
 export function leastNews(
   all: readonly { readonly name: () => Html; readonly done: number; readonly of: number }[],
-  [done, kind]: readonly [done: string, kind: string],
+  [done, allDone]: readonly [done: string, allDone: string],
 ): Html | undefined {
   const [least, ...rest] = all.filter(one => one.of > 0).toSorted((a, b) => a.done / a.of - b.done / b.of)
   if (least === undefined || rest.length === 0) return undefined
@@ -231,7 +231,7 @@ export function leastNews(
     `${numberText(some)} of ${numberText(total)} (${partText(some, total)})`
   const text =
     least.done === least.of
-      ? `All ${numberText(least.of + restOf)} ${kind} were ${done}`
+      ? allDone
       : html`Least ${done}: ${least.name()}, ${ofAll(least.done, least.of)}; others ${ofAll(restDone, restOf)}`
   return html`<span class="news">${text}</span>`
 }

@@ -70,7 +70,7 @@ async function showTemplates(visit: Visit) {
           html`<a href="/lock-templates/${record.id}">${recordName(viewer, 'lockTemplate', record)}</a>`
         return record.isTestLock ? [] : [{ name, done: completed, of: sessions }]
       }),
-      ['completed', 'locks'],
+      ['completed', 'All locks were completed'],
     ),
     body:
       all.length === 0

@@ -71,7 +71,7 @@ async function showPeople(visit: Visit) {
   for (const { accountId: id } of received) asOf.set(id, (await readKnownTime(store, accountId, id, now)).asOf)
   return view({
     title: 'People',
-    lead: 'Who can read your records, and whose you can read. Nobody can change what they read.',
+    lead: 'Who can read your records, and whose you can read. Reading only: nobody can change the records of others.',
     actions: html`<a class="button primary" href="/people/give">Give access</a>`,
     body: html`
       ${accessCard('Can read my records', 'given-access', given, 'Nobody has access to your records.', [

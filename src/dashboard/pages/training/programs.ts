@@ -59,7 +59,7 @@ async function showPrograms({ store, viewer, pageAccess, now, path, query }: Vis
         const name = () => html`<a href="/programs/${program.id}">${recordName(viewer, 'program', program.parse())}</a>`
         return { name, done: last.filter(({ isPassed }) => isPassed).length, of: last.length }
       }),
-      ['passed in the last ten', 'sessions'],
+      ['passed in the last ten', 'The last ten sessions with each program were passed'],
     ),
     body:
       all.length === 0
