@@ -336,6 +336,15 @@ test('a program shows what fails: the grades of the last ten sessions, shaded by
   )
 })
 
+test('a program says how its grade developed, by the medians of its first and of its last ten sessions', async () => {
+  const lines = Array.from({ length: 24 }, (_, index) => {
+    const TrainerSegment = [records.trainerSegment(index, { percentGrade: 60 + index })]
+    return records.trainingSession(index + 1, 1, { created_at: ago(40 - index), TrainerSegment })
+  })
+  await using ann = await open([...records.world, records.trainingTemplate(1, 1), ...lines])
+  assert.match(await ann.page('/programs/1'), /Grade 64 → 78 % median of the first ten sessions and of the last ten/)
+})
+
 test('records of others are shown if they gave access, and do not exist otherwise', async () => {
   await using ben = await open(history, 'ben')
   assert.match(await ben.page('/training'), /No training sessions yet/)

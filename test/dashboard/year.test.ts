@@ -235,6 +235,7 @@ test('the records of a year end with it', async () => {
   assert.equal(before.get('Longest locked stretch'), '5 d 20 Dec 2023')
   assert.equal(last.get('Longest locked stretch'), '6 d 31 Dec 2023')
   assert.equal(totalsOf((await ann.get('/year/2024')).text).get('Repetitions'), '960')
+  assert.match(shownText(await ann.get('/year/2024')), /Best week up to then: 610 repetitions /)
 
   const ben = await signInAs(service, 'ben')
   await giveAccess(

@@ -3,25 +3,19 @@ import { DAY_MS } from '../../src/contract/time.ts'
 import { seeded } from '../../src/demo/random.ts'
 import * as records from './records.ts'
 
+const historyOf = (use: Use) => (owner: number, now: number) => heavyUse(owner, now, use)
+
 /** A year of heavy use of one account: 2,000 training sessions with 25,000 segments, and 300 lock sessions. */
-export function heavyYear(owner: number, now: number): Generator<object> {
-  return heavyUse(owner, now, { sessions: 2000, locks: 300, years: 1 })
-}
+export const heavyYear = historyOf({ sessions: 2000, locks: 300, years: 1 })
 
 /** Five years: 6,000 training sessions, and 500 lock sessions. */
-export function fiveYears(owner: number, now: number): Generator<object> {
-  return heavyUse(owner, now, { sessions: 6000, locks: 500, years: 5 })
-}
+export const fiveYears = historyOf({ sessions: 6000, locks: 500, years: 5 })
 
 /** Seven years: 20,000 training sessions with 250,000 segments, and 2,000 lock sessions. */
-export function heavyYears(owner: number, now: number): Generator<object> {
-  return heavyUse(owner, now, { sessions: 20_000, locks: 2000, years: 7 })
-}
+export const heavyYears = historyOf({ sessions: 20_000, locks: 2000, years: 7 })
 
 /** Thirty years of the same. */
-export function heavyDecades(owner: number, now: number): Generator<object> {
-  return heavyUse(owner, now, { sessions: 20_000, locks: 2000, years: 30 })
-}
+export const heavyDecades = historyOf({ sessions: 20_000, locks: 2000, years: 30 })
 
 interface Use {
   readonly sessions: number

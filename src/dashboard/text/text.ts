@@ -127,13 +127,11 @@ export function timeSpan(viewer: Zoned, start: number, end: number): Html {
 }
 
 /** `Thu 5 Feb, 19:55 → Fri 08:06`, in the zone of the account; the day only where it is another one. */
-export function stretchText(viewer: Zoned, start: number, end: number | undefined): Html {
-  const first = html`<time datetime="${new Date(start).toISOString()}">${formatIn(viewer.timeZone, 'weekdayDate').format(start)},\u00a0${timeOfDay(viewer, start)}</time>`
-  if (end === undefined) return html`${first} → now`
+export function stretchText(viewer: Zoned, start: number, end: number): Html {
   const isSameDay = dateText(viewer, start) === dateText(viewer, end)
   const isSameWeek = end - start < 6 * DAY_MS
   const last = isSameDay ? '' : `${formatIn(viewer.timeZone, isSameWeek ? 'weekday' : 'weekdayDate').format(end)}\u00a0`
-  return html`${first} → <time datetime="${new Date(end).toISOString()}">${last}${timeOfDay(viewer, end)}</time>`
+  return html`<time datetime="${new Date(start).toISOString()}">${formatIn(viewer.timeZone, 'weekdayDate').format(start)},\u00a0${timeOfDay(viewer, start)}</time> → <time datetime="${new Date(end).toISOString()}">${last}${timeOfDay(viewer, end)}</time>`
 }
 
 /** `18:00`, `6:00 PM`, in the zone of the account. */

@@ -105,11 +105,13 @@ async function showKeys(visit: Visit) {
 }
 
 function withoutTier({ viewer, now }: Visit, keys: number, ended: number | undefined): Html {
-  const none = 'This account has no subscription at the moment.'
-  const since = ended && `The subscription of this account ended at ${momentText(viewer, ended, now)}.`
+  const since =
+    ended === undefined
+      ? 'This account has no subscription at the moment.'
+      : `The subscription of this account ended at ${momentText(viewer, ended, now)}.`
   const then =
     keys === 0 ? 'With one, keys can be created here.' : 'Your keys are kept, and work again once it has one.'
-  return html`<p class="warning"><strong>${since ?? none}</strong> The API is for accounts with the tier Ultra, Pioneer, Founder or Employee. ${then} Your history stays here in any case.</p>`
+  return html`<p class="warning"><strong>${since}</strong> The API is for accounts with the tier Ultra, Pioneer, Founder or Employee. ${then} Your history stays here in any case.</p>`
 }
 
 function keyTable({ viewer, now }: Visit, keys: readonly ListedKey[], entitled: boolean): Html {

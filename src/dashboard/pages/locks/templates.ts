@@ -156,11 +156,11 @@ function lengthsOf({ record, lengths, runningSince = Infinity }: TemplateUse, un
 
 type Axis = ReturnType<typeof axisOf>
 
-/** Some lengths, and room for a mark beside the least, and for a text beside the most. */
+/** Some lengths, and room for a mark beside the least and the most. */
 function axisOf(lengths: readonly number[]) {
   const { unit, units } = unitOf(lengths)
   const [least, most] = [Math.min(...lengths), Math.max(...lengths)]
-  const scale = scaleLinear([Math.max(0, Math.floor(least / unit) - 0.5), (most / unit) * 1.1 + 0.5], [2, 98])
+  const scale = scaleLinear([Math.max(0, Math.floor(least / unit) - 0.5), most / unit + 0.5], [2, 98])
   const [first = 0, last = 0] = scale.domain()
   const values = scale.ticks(Math.min(6, last - first))
   return {

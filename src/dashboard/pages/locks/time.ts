@@ -79,7 +79,7 @@ export function headline(
   return html`${state}${verdict === undefined ? nothing : html` <span class="verdict">${verdict}</span>`} <span class="beside">${ageText(viewer, now, '')}</span>`
 }
 
-/** `No lock for 15 days`, where it is known when the newest one ended. */
+/** `No lock for 17 hours`, `No lock for 15 days`, where it is known when the newest one ended. */
 function noLockText({ timeZone }: Viewer, newest: LockStats | undefined, until: number): string | undefined {
   const ended = newest && knownEnd(newest)
   if (ended == null) return newest && 'No lock'

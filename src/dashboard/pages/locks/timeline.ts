@@ -124,14 +124,13 @@ function stretchFigures(
   x: (at: number) => number,
 ): Html {
   const all = stretchesOf(session)
-  const isRunning = (row: (typeof all)[number]) => session.isActive && row === all.at(-1) && row.after.length === 0
   return figuresTable({
     title: 'Figures by stretch',
     columns: [
       {
         title: 'When',
         line: 'first',
-        cell: row => stretchText(viewer, row.start, isRunning(row) ? undefined : (row.locked?.end ?? row.end)),
+        cell: ({ locked, start, end }) => stretchText(viewer, start, locked?.end ?? end),
       },
       {
         title: stateName('locked', viewer),

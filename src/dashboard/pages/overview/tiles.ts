@@ -156,7 +156,7 @@ export function weeksCard(
     const { totals, grade, periods, spreads } = training.summary
     const week = spreads.at(-1) ?? undefined
     const scope = daysName(training.period)
-    const reps = html`${repsFigure(totals.reps, scope)}`
+    const reps = repsFigure(totals.reps, scope)
     const repsOfWeek = numberText(periods.at(-1)?.reps ?? 0)
     const median = grade === null ? nothing : medianFigure(grade.median, scope)
     const bars = barStrip(viewer, amountBars(viewer, training, now))

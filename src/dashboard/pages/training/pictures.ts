@@ -133,11 +133,12 @@ function gradeSummary({ time, summary }: ShownSessions, usual: readonly (Usual |
 /** The median of each part on what is usual, without axes. */
 export function gradeStrip(viewer: Viewer, shown: ShownSessions): Html {
   const usual = usualOf(shown.time, shown.earlier && medians(shown.earlier), medians(shown.summary))
-  const points = medianPoints(shown).filter(point => point !== null)
+  const line = medianPoints(shown)
+  const points = line.filter(point => point !== null)
   const space = planeOf(viewer, shown, [...points.map(({ value }) => value), ...ends(usual)])
   const [most] = points.toSorted((a, b) => b.value - a.value)
   return strip(
-    html`${usualBand(space, shown.time.parts, usual)}${linePath('line', space, medianPoints(shown))}${resultDots(space, points)}${most && markText(space.x(most.at), space.y(most.value), numberText(most.value), edgeOf(space.x(most.at)))}`,
+    html`${usualBand(space, shown.time.parts, usual)}${linePath('line', space, line)}${resultDots(space, points)}${most && markText(space.x(most.at), space.y(most.value), numberText(most.value), edgeOf(space.x(most.at)))}`,
   )
 }
 
