@@ -59,8 +59,8 @@ test('People says who may read what, from when, until when and since when', asyn
   await using it = await signedIn()
   assert.match((await it.ann.get('/')).text, /href="\/people">People<\/a><\/li><li><a href="\/source">Source<\/a>/)
   const before = (await it.ann.get('/people')).text
-  assert.deepEqual(rowsOf(before, 'Can read my records')[0]?.slice(0, 2), ['ben', 'Locks and training'])
-  assert.equal(rowsOf(before, 'Can read my records')[0]?.[3], 'Has not looked yet')
+  assert.deepEqual(rowsOf(before, 'Who can read your records')[0]?.slice(0, 2), ['ben', 'Locks and training'])
+  assert.equal(rowsOf(before, 'Who can read your records')[0]?.[3], 'Not read yet')
   assert.match(before, /Nobody gave you access/)
   assert.doesNotMatch(before, /Read log/)
   const given = await it.ann.post('/people/give', {
@@ -70,12 +70,12 @@ test('People says who may read what, from when, until when and since when', asyn
     last: '9990-01-01',
   })
   assert.equal(given.to, '/people?done=given')
-  const rows = rowsOf((await it.ann.get('/people')).text, 'Can read my records')
+  const rows = rowsOf((await it.ann.get('/people')).text, 'Who can read your records')
   const terms = /^Training, from 16 Feb( 2026)? Since \d+ \w+, until the end of 1 Jan 9990$/
   assert.equal(rows[1]?.[0], 'cas')
   assert.match(rows[1]?.slice(1, 3).join(' ') ?? '', terms)
   const cas = await signInAs(it.service, 'cas')
-  const received = rowsOf((await cas.get('/people')).text, 'I can read')
+  const received = rowsOf((await cas.get('/people')).text, 'Whose records you can read')
   assert.equal(received[0]?.[0], 'ann')
   assert.match(received[0]?.slice(1, 3).join(' ') ?? '', terms)
   assert.match((await cas.get('/people')).text, /Nobody has access to your records/)
@@ -113,7 +113,7 @@ test('access can be given, narrowed and ended, but not widened', async () => {
 
   assert.equal((await it.ann.post(actionOf(page, 'ben', 'end'))).to, '/people?done=ended')
   assert.equal(await it.status('ben'), 404)
-  const [only, ...rest] = rowsOf((await it.ann.get('/people')).text, 'Can read my records')
+  const [only, ...rest] = rowsOf((await it.ann.get('/people')).text, 'Who can read your records')
   assert.equal(only?.[0], 'cas')
   assert.deepEqual(rest, [])
   await give(it, 'ben')
@@ -206,7 +206,7 @@ test('the name of an account that is removed before it has read stays, like a na
   await using it = await signedIn()
   const { store } = it.service
   const names = async () =>
-    rowsOf((await it.ann.get('/people')).text, 'Can read my records').map(row => row.slice(0, 3))
+    rowsOf((await it.ann.get('/people')).text, 'Who can read your records').map(row => row.slice(0, 3))
   for (const username of ['quinby', 'cas']) await give(it, username, [['last', '9990-01-01']])
   const before = await names()
   assert.deepEqual(
@@ -269,7 +269,7 @@ test('a name without an account gives no access, not even to a later account of 
   await give(it, 'quinby')
   const { id } = await addAccount(it.service.store, { username: 'quinby', tier: 'ultra' })
   assert.equal(await it.status('quinby'), 404)
-  assert.equal(rowsOf((await it.ann.get('/people')).text, 'Can read my records').length, 2)
+  assert.equal(rowsOf((await it.ann.get('/people')).text, 'Who can read your records').length, 2)
   await give(it, 'quinby')
   assert.equal(await it.status('quinby'), 200)
   const given = await listGiven(it.service.store, 1, Date.now())
@@ -333,7 +333,7 @@ test('the log of reads is newest first, paged, filtered by reader, and a CSV', a
   assert.ok(texts.includes('Operator | Command line | Training, download | 1'))
   assert.ok(texts.includes('ben | API key | Locks, single record | 1'))
   assert.doesNotMatch(first, /secret name of ben/)
-  assert.match(rowsOf(first, 'Can read my records')[0]?.[3] ?? '', /^Read in the last hour$/)
+  assert.match(rowsOf(first, 'Who can read your records')[0]?.[3] ?? '', /^Read in the last hour$/)
   assert.equal(rowsOf((await it.ann.get('/people?page=2')).text, 'Read log').length, 8)
   const ofBen = (await it.ann.get('/people?reader=2')).text
   assert.ok(rowsOf(ofBen, 'Read log').every(([who]) => who === 'ben'))
@@ -382,7 +382,7 @@ test('discreet mode shows no name on the page, in its source or CSV, and each pe
   await give(it, 'quinby')
   await it.ann.post('/display', { discreet: '1' })
   const page = (await it.ann.get('/people')).text
-  const given = rowsOf(page, 'Can read my records').map(([name]) => name)
+  const given = rowsOf(page, 'Who can read your records').map(([name]) => name)
   assert.deepEqual(given, ['Person 1', 'Person 2'])
   const csv = (await it.ann.get('/people/reads.csv')).text
   assert.match(csv, /Person 1,Pages/)

@@ -156,8 +156,8 @@ test('the records of a year count no day of the next one, also in a week of both
   ])
   const ann = await signInAs(service, 'ann')
   const text = async (of: number) => shownText({ text: (await ann.get(`/year/${of}`)).text })
-  assert.match(await text(2024), /Repetitions in a week 500 week of 4 Dec 2023/)
-  assert.match(await text(2025), /Repetitions in a week 550 week of 30 Dec 2024 /)
+  assert.match(await text(2024), /Reps in a week 500 week of 4 Dec 2023/)
+  assert.match(await text(2025), /Reps in a week 550 week of 30 Dec 2024 /)
 })
 
 test('the large figures say how the year differs from the one before only where that was known from its start', async () => {
@@ -223,13 +223,13 @@ test('the records of a year end with it', async () => {
     )
   }
   const [before, last] = [await recordsOf(2023), await recordsOf(2024)]
-  assert.equal(before.get('Repetitions in a week'), '500 week of 27 Feb 2023')
-  assert.equal(last.get('Repetitions in a week'), '610 week of 6 May 2024')
-  assert.equal(last.get('Repetitions in a session'), '610 6 May 2024')
+  assert.equal(before.get('Reps in a week'), '500 week of 27 Feb 2023')
+  assert.equal(last.get('Reps in a week'), '610 week of 6 May 2024')
+  assert.equal(last.get('Reps in a session'), '610 6 May 2024')
   assert.equal(last.get('Days in a row'), '3 days up to 5 Jun 2024')
   // The latest of equal ones.
   const equal = await recordsOf(2025)
-  assert.equal(equal.get('Repetitions in a session'), '610 4 Mar 2025')
+  assert.equal(equal.get('Reps in a session'), '610 4 Mar 2025')
   assert.equal(equal.get('Days in a row'), '3 days up to 6 Mar 2025')
   // The stretch that went on into the next year counts there.
   assert.equal(before.get('Longest locked stretch'), '5 d 20 Dec 2023')

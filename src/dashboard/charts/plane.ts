@@ -224,12 +224,16 @@ export function linePath(look: string, { x, y }: Pick<Plane, 'x' | 'y'>, points:
   return stretched(html`<path class="${look}" d="${path(points) ?? ''}"/>`)
 }
 
-/** Hatched boxes where nothing was recorded for two weeks and the days that a point stands for. */
-export function breakBoxes({ x }: Plane, points: readonly Point[], days = 0): Html {
-  const half = (days * DAY_MS) / 2
+/** Hatched boxes where nothing was recorded for two weeks and the time that a point stands for. */
+export function breakBoxes(
+  { x }: Plane,
+  points: readonly Point[],
+  { begin, until }: { readonly begin: number; readonly until: number } = { begin: 0, until: 0 },
+): Html {
+  const half = (until - begin) / 2
   const breaks = points.flatMap((point, index) => {
     const before = points[index - 1]
-    return before !== undefined && point.at - before.at >= (BREAK_DAYS + days) * DAY_MS
+    return before !== undefined && point.at - before.at >= BREAK_DAYS * DAY_MS + 2 * half
       ? [{ x: [x(before.at + half), x(point.at - half)], y: [0, 100] } as const]
       : []
   })

@@ -53,7 +53,7 @@ type Way = readonly [icon: string, title: string, needs: string, time: string]
 export const SERVER_WAY: Way = [
   'M4 4h16v6H4zM4 14h16v6H4zM7 7h1M7 17h1M12 7h5M12 17h5',
   'From a server',
-  'The hosted service or another Lockstep: you need its address and an API key there. Nothing is changed there.',
+  'The service that has your history now, or another Lockstep. You need its address and an API key from there.',
   'About a minute for each year of history; after that, only new records',
 ]
 
@@ -77,7 +77,7 @@ export function mainStat(name: string, value: Part, note?: Part): Html {
   return stat(name, value, note, 'stat main')
 }
 
-export function stats(...items: readonly Html[]): Html {
+export function stats(...items: readonly Part[]): Html {
   return html`<dl class="stats card">${items}</dl>`
 }
 

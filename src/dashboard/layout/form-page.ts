@@ -13,6 +13,8 @@ interface FormPage {
   readonly problem?: string | undefined
   readonly status?: number | undefined
   readonly body: Html
+  /** A card beside it. */
+  readonly beside?: Html
   /** The text of its button, if that is not the title. */
   readonly button?: string
   /** Its text while the server works, if that may take a while. */
@@ -31,6 +33,7 @@ export function formPage({ sectionStart, path }: Visit, { title, problem, body, 
     status = problem === undefined ? 200 : 422,
     sendsFiles = false,
     isDangerous = false,
+    beside,
   } = more
   // Where there is nothing to fill in.
   const hasFocus = !isDangerous && !/<(?:input|select|textarea)/.test(body.toString())
@@ -39,6 +42,7 @@ export function formPage({ sectionStart, path }: Visit, { title, problem, body, 
     back: sectionStart,
     status,
     body: html`
+      <div${beside && html` class="tiles"`}>
       <div class="card narrow${isDangerous ? ' danger' : ''}">
         <form class="stack" method="post" action="${action}"${sendsFiles ? html` enctype="multipart/form-data"` : nothing}>
           ${problem === undefined ? nothing : html`<p class="problem" role="alert" id="problem">${problem}</p>`}
@@ -48,6 +52,8 @@ export function formPage({ sectionStart, path }: Visit, { title, problem, body, 
             <a class="button" href="${sectionStart.path}"${isDangerous ? html` autofocus` : nothing}>${isDangerous ? 'Keep' : 'Cancel'}</a>
           </div>
         </form>
+      </div>
+      ${beside}
       </div>
     `,
   })

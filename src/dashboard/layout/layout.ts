@@ -30,7 +30,7 @@ export function renderLayout(viewer: Viewer, view: View, section: PageSection, p
       ${header(viewer, section, path, view.owner)}
       ${owner === undefined ? nothing : ownerBanner(viewer, owner, path, view)}
       <main id="main" tabindex="-1">
-        ${back === undefined ? listTabs(section) : html`<p class="back"><a href="${back.path}">‹ ${back.title}</a></p>`}
+        ${back === undefined || isOwnSection(section) ? listTabs(section, path) : html`<p class="back"><a href="${back.path}">‹ ${back.title}</a></p>`}
         <div class="head">
           <div>
             <h1>${owner === undefined ? nothing : `${personName(viewer, owner)}: `}${heading}</h1>
@@ -114,7 +114,7 @@ function header(viewer: Viewer, section: PageSection, path: string, owner = view
           <div class="sheet">
             ${isOwnSection(section) ? nothing : picker(viewer, path, owner)}
             ${displayForm(viewer, path)}
-            <nav aria-label="Account"><ul>${accountLinks(section)}</ul></nav>
+            <nav aria-label="Account"><ul>${accountLinks(section, path)}</ul></nav>
             <form method="post" action="/signout"><button class="link">Sign out</button></form>
           </div>
         </details>
@@ -139,14 +139,15 @@ function sectionLink(name: Section, current: 'page' | 'true' | undefined, title:
   return html`<li><a href="${sections[name].path}"${current === undefined ? nothing : html` aria-current="${current}"`}>${title}</a></li>`
 }
 
-function accountLinks(current: PageSection): readonly Html[] {
-  return sectionNames.filter(isOwnSection).map(name => sectionLink(name, name === current ? 'page' : undefined))
+function accountLinks(current: PageSection, path: string): readonly Html[] {
+  const mark = sectionNames.some(name => sections[name].path === path.split('?')[0]) ? 'page' : 'true'
+  return sectionNames.filter(isOwnSection).map(name => sectionLink(name, name === current ? mark : undefined))
 }
 
 /** The lists of a destination that has several, and the pages of the account. */
-function listTabs(current: PageSection): Html {
+function listTabs(current: PageSection, path: string): Html {
   if (isOwnSection(current))
-    return html`<nav class="tabs" aria-label="Account pages"><ul>${accountLinks(current)}</ul></nav>`
+    return html`<nav class="tabs" aria-label="Account pages"><ul>${accountLinks(current, path)}</ul></nav>`
   const shown = destinations.find(({ first, others }) => [first, ...others].some(name => name === current))
   if (shown === undefined || shown.others.length === 0) return nothing
   const link = (name: Section, title?: string) => sectionLink(name, name === current ? 'page' : undefined, title)

@@ -259,18 +259,17 @@ export function figureTiles(figures: readonly Figure[], scope: string, days?: Da
   )
 }
 
-/** `▼ 2 points below the 12 weeks before (49 %)`; once that was said, `▲ 2,252 (before 18,800)`, `◆ about as before (18,800)`. */
+/** `▼ 2 points below the 12 weeks before (49 %)`; once that was said, `▲ from 18,800`, `◆ about as before (18,800)`. */
 function verdictOf(shown: Figure, { text: [preposition, other], scope, address }: DaysBefore, isFirst: boolean): Part {
-  const { of, value, before, text, differenceText = text } = shown
-  if (before === undefined || value === null) return undefined
-  if (before === null) return isFirst ? `Nothing ${preposition}${other}` : undefined
+  const { of, value, before, text } = shown
+  if (before == null || value === null) return undefined
   const beyond = beyondUsual(value, { low: before, high: before })
   const then = html`<a href="${address}">${figure(`${of} ${scope}`, before, text(before))}</a>`
   const about = text(value) === text(before) ? '' : '\u00a0about'
   if (isFirst) return html`${comparedWith(other, beyond, { ...shown, subject: about }, preposition)} (${then})`
   if (beyond === 0) return html`◆${about}\u00a0as before (${then})`
-  const [sign, name] = beyond > 0 ? ['▲', 'above'] : ['▼', 'below']
-  return html`${sign}\u00a0${differenceText(Math.abs(beyond))}<span class="hidden"> ${name}</span> <span class="nowrap">(before ${then})</span>`
+  const [sign, name] = beyond > 0 ? ['▲', 'up'] : ['▼', 'down']
+  return html`${sign}<span class="hidden"> ${name}</span>\u00a0from\u00a0${then}`
 }
 
 type AddressFor = (changes: Partial<PeriodQuery>) => string

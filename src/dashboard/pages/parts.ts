@@ -4,7 +4,18 @@ import type { Bucket, Periods } from '../../stats/buckets.ts'
 import type { SessionStats } from '../../stats/training.ts'
 import { beyondUsual, MAX_USUAL_PARTS, type Usual, usualRanges } from '../../stats/usual.ts'
 import { endOfTomorrow, type ZoneClock, zoneClock } from '../../stats/zone-clock.ts'
-import { band, boxes, type Edges, edgeOf, levels, markText, type Plane, plane, type Range } from '../charts/plane.ts'
+import {
+  band,
+  boxes,
+  breakBoxes,
+  type Edges,
+  edgeOf,
+  levels,
+  markText,
+  type Plane,
+  plane,
+  type Range,
+} from '../charts/plane.ts'
 import { figuresTable, type LegendItem, picture } from '../charts/picture.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
 import type { TableColumn } from '../layout/components.ts'
@@ -286,6 +297,10 @@ export function usualBand(space: Plane, parts: readonly Place[], usual: readonly
   return edges.length === 0 ? nothing : band('usual', edges)
 }
 
+export function breakLegend(breaks: Html): LegendItem[] {
+  return breaks.toString() === '' ? [] : [['break', 'Break of two weeks or more']]
+}
+
 export function usualLegend(unit: Unit | 'session', usual: readonly (Usual | undefined)[]): LegendItem[] {
   if (usual.every(range => range === undefined)) return []
   return [
@@ -321,10 +336,13 @@ export function barPicture(viewer: Viewer, bars: Bars): Html {
   const filled = series.filter(({ values }) => values.some(value => (value ?? 0) > 0))
   const drawn = parts.filter((_, index) => series.some(({ values }) => (values[index] ?? 0) > 0))
   const space = planeOf(viewer, bars, usual)
+  const middles = drawn.map(({ begin, until }) => ({ at: (begin + until) / 2, value: 0 }))
+  const breaks = bars.isShare === true ? nothing : breakBoxes(space, middles, parts[0])
   const legend: LegendItem[] = [
     ...(series.length === 1 ? [] : filled).map(({ look, title }): LegendItem => [look, title]),
     ...partLegend(unit, drawn),
     ...usualLegend(unit, usual),
+    ...breakLegend(breaks),
     ...(goal === undefined ? [] : ([['goal', goal.text]] as const)),
   ]
   const columns = series.map(({ title, values }): TableColumn<PartRow> => {
@@ -335,7 +353,7 @@ export function barPicture(viewer: Viewer, bars: Bars): Html {
     title,
     summary: summaryOf(bars, bars, usual),
     actions,
-    drawing: filled.length === 0 ? undefined : html`${space.axes}${drawingOf(space, bars, usual)}`,
+    drawing: filled.length === 0 ? undefined : html`${space.axes}${breaks}${drawingOf(space, bars, usual)}`,
     empty: `${empty}.`,
     legend,
     figures: partFigures(viewer, bars, space, [...columns, ...usualColumn(bars, measured, usual)]),
@@ -441,7 +459,7 @@ interface MeasuredTime {
   readonly byNow?: Usual | undefined
 }
 
-/** `2,444 last week, ▼ 36 below usual`, or `96 % of this week so far, ▲ 42 points above usual (25 to 54 % by now)`, with one large number. */
+/** `2,444 last week, ▼ 36 below usual`, or `96 % of this week so far, usually 25 to 54 % by now`, with one large number. */
 export function summaryOf(
   words: Words,
   { time, measured, empty, isShare = false, byNow }: MeasuredTime,
@@ -457,7 +475,7 @@ export function summaryOf(
   const running = measured[current]?.value ?? null
   if (running !== null && (isShare || (last?.usual === undefined && running > 0))) {
     const before = last !== undefined && last.part === parts[current - 1] ? `; last ${unit} ${text(last.value)}` : ''
-    const stands = byNow && `, ${beyondText(running, byNow, words)} (${rangeText(byNow)}\u00a0% by now)`
+    const stands = byNow && `, usually ${rangeText(byNow)}\u00a0% by now`
     return html`<b>${text(running)}</b> ${isShare ? 'of ' : ''}this ${unit} so far${stands}${before}`
   }
   if (last !== undefined) {

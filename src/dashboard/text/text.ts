@@ -217,11 +217,11 @@ export function distanceText({ units }: { readonly units: Units }, micrometres: 
   return `${(isInColumn && !isLong ? DECIMAL : NUMBER).format(isLong ? Math.round(value) : value)}\u00a0${unit}`
 }
 
-/** A distance that stands alone: `12.3 km` from 1,000 m on, `1.5 mi` from 5,280 ft on. Columns have one unit, and so has a part of another. */
-export function longDistanceText(viewer: { readonly units: Units }, micrometres: number, whole = micrometres): string {
+/** A distance that stands alone: `12.3 km` from 1,000 m on, `1.5 mi` from 5,280 ft on. Columns have one unit. */
+export function longDistanceText(viewer: { readonly units: Units }, micrometres: number): string {
   const [value, unit] = distanceIn(viewer.units, micrometres)
   const perLong = LONG_UNITS[unit]
-  if (distanceIn(viewer.units, Math.abs(whole))[0] < perLong.size) return distanceText(viewer, micrometres)
+  if (Math.abs(value) < perLong.size) return distanceText(viewer, micrometres)
   return `${NUMBER.format(round1(value / perLong.size))}\u00a0${perLong.unit}`
 }
 

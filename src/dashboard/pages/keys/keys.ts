@@ -183,7 +183,6 @@ async function showCreated(visit: Visit, secret: string) {
   const path = testPathOf(key)
   return view({
     title: 'Your new key',
-    back: visit.sectionStart,
     body: html`
       <div class="card narrow" data-once>
         <div class="stack">
@@ -304,10 +303,9 @@ const offered: readonly Example[] = [
   ['TypeScript', 'typescript/weeks.ts', 'Prints weeks of training. The first lines fetch the typed client.'],
 ]
 
-function showExamples({ site, sectionStart }: Visit) {
+function showExamples({ site }: Visit) {
   return view({
     title: 'Examples',
-    back: sectionStart,
     lead: 'To copy, with the address of this service filled in. They read the key from LOCKSTEP_TOKEN.',
     body: html`${offered.map(([title, file, text]) => {
       const example = readFileSync(new URL(`../../../../examples/${file}`, import.meta.url), 'utf8')

@@ -160,14 +160,10 @@ function longestOf({ longestLockedSeconds }: LockStatistics): number | null {
 /** The percent of time locked by week, month or quarter. Not known is not 0. */
 export function shareBars(
   viewer: Viewer,
-  {
-    buckets,
-    time,
-    earlier,
-    usualByNow,
-  }: Pick<ShownLocks, 'buckets' | 'time' | 'earlier'> & Partial<Pick<ShownLocks, 'usualByNow'>>,
+  shown: Pick<ShownLocks, 'buckets' | 'time' | 'earlier'> & Partial<Pick<ShownLocks, 'usualByNow'>>,
   id = 'shares',
 ): Bars {
+  const { buckets, time, earlier, usualByNow } = shown
   const measured = (share: LockStatistics) => ({ value: lockedPercent(share), isEmpty: share.lockedSeconds === 0 })
   return {
     id,

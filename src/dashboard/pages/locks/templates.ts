@@ -6,19 +6,7 @@ import { lockRecords, type LockStats, someLocks } from '../../../stats/lock-quer
 import { lockTemplates, type TemplateUse, withUses } from '../../../stats/lock-template-queries.ts'
 import { beyondUsual } from '../../../stats/usual.ts'
 import { scaleLinear } from 'd3-scale'
-import {
-  boxes,
-  dots,
-  edgeOf,
-  levels,
-  markText,
-  percent,
-  resultDots,
-  type Range,
-  round,
-  stretched,
-  uprights,
-} from '../../charts/plane.ts'
+import { boxes, dots, levels, markText, percent, resultDots, type Range, round, stretched } from '../../charts/plane.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../contract/time.ts'
 import { figuresTable, type LegendItem, legendOf, picture } from '../../charts/picture.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
@@ -39,7 +27,7 @@ import {
   paginate,
   tableFoot,
 } from '../../layout/components.ts'
-import { dateText, dateTimeText, durationText, NONE, numberText } from '../../text/text.ts'
+import { dateText, dateTimeText, durationText, NONE, numberText, partText } from '../../text/text.ts'
 import { stateName } from './states.ts'
 import { lengthOf, lockRow, lockTable } from './list.ts'
 import { comparedWith, leastNews, strip } from '../parts.ts'
@@ -110,7 +98,7 @@ export function lockTemplateColumns(viewer: Viewer, until: number, axis?: Axis):
       cell: ({ record }) => html`<span class="nowrap">${lengthText(record)}</span>`,
     },
     ...(strips === undefined ? [] : [strips]),
-    { title: 'Median length', cell: use => html`<span class="nowrap">${medianText(use, until)}</span>` },
+    { title: 'Median length', cell: use => html`<span class="nowrap">${medianText(use)}</span>` },
     { title: stateName('completed', viewer), line: 'second', unit: '\u00a0completed', cell: completedText },
     {
       title: axis ? html`Last used<span aria-hidden="true"> ↓</span>` : 'Last used',
@@ -133,11 +121,9 @@ function medianOf<Item>(sorted: readonly Item[]): Item | undefined {
   return sorted[Math.floor((sorted.length - 1) / 2)]
 }
 
-/** `8 d 6 h so far` where only a running lock is known. */
-function medianText({ lengths, runningSince = Infinity }: TemplateUse, until: number): string {
+function medianText({ lengths }: TemplateUse): string {
   const median = medianOf(lengths)
-  if (median !== undefined) return durationText(median.length / 1000)
-  return runningSince > until ? NONE : `${durationText((until - runningSince) / 1000)} so far`
+  return median === undefined ? NONE : durationText(median.length / 1000)
 }
 
 /** The shortest and the longest time that a template plans, in milliseconds. */
@@ -158,8 +144,8 @@ type Axis = ReturnType<typeof axisOf>
 
 /** Some lengths, and room for a mark beside the least and the most. */
 function axisOf(lengths: readonly number[]) {
-  const { unit, units } = unitOf(lengths)
   const [least, most] = [Math.min(...lengths), Math.max(...lengths)]
+  const { unit, units } = UNITS.find(({ unit }) => most > 2 * unit) ?? { unit: MINUTE_MS, units: 'minutes' }
   const scale = scaleLinear([Math.max(0, Math.floor(least / unit) - 0.5), most / unit + 0.5], [2, 98])
   const [first = 0, last = 0] = scale.domain()
   const values = scale.ticks(Math.min(6, last - first))
@@ -171,11 +157,6 @@ function axisOf(lengths: readonly number[]) {
 }
 
 /** In what lengths are read. */
-function unitOf(lengths: readonly number[]) {
-  const most = Math.max(...lengths)
-  return UNITS.find(({ unit }) => most > 2 * unit) ?? { unit: MINUTE_MS, units: 'minutes' }
-}
-
 const UNITS = [
   { unit: DAY_MS, units: 'days' },
   { unit: HOUR_MS, units: 'hours' },
@@ -187,8 +168,8 @@ function lengthAxis({ ticks }: Axis): Html {
 }
 
 /**
- * What is planned, and a dot for each lock, above each other where they lasted as long, or a large one with their number. Many locks are
- * a band with their median. The lines of the axis go on beyond it, in thousandths.
+ * What is planned, and a dot for each lock, above each other where they lasted as long. Many locks are a band with their
+ * median. The lines of the axis go on beyond it, in thousandths.
  */
 function lengthMarks(
   use: TemplateUse,
@@ -198,12 +179,12 @@ function lengthMarks(
 ): Html {
   const [least, most] = plannedOf(use.record)
   const grid = ticks.map(({ at }) => `M${round(at * 10)} ${-beyond}V${1000 + beyond}`).join('')
-  const under = html`${stretched(html`<path class="grid" d="${grid}"/>`)}${boxes('usual', [{ x: [x(least) - 0.5, x(most) + 0.5], y: [0, 100] }])}`
+  const under = html`${stretched(html`<path class="grid" d="${grid}"/>`)}${boxes('usual', [{ x: [x(least) - 1, x(most) + 1], y: [0, 100] }])}`
   const place = { x: (at: number) => at, y: (value: number) => value }
   const running = lengthsOf({ ...use, lengths: [] }, until)
     .slice(2)
-    .map(length => ({ at: x(length), value: 50 }))
-  const soFar = html`${dots('so-far', place, running)}${running.map(({ at }) => markText(at + 2, 50, 'so far', ' quiet at-end'))}`
+    .map(length => ({ at: x(length), value: 50, text: `${durationText(length / 1000)} so far` }))
+  const soFar = html`${dots('so-far', place, running)}${running.map(({ at, text }) => (at < 50 ? markText(at + 2, 50, text, ' quiet at-end') : markText(at - 2, 50, text, ' quiet inside end')))}`
   if (use.lengths.length > MAX_DRAWN) {
     const [low = 0, middle = 0, high = 0] = [0.1, 0.5, 0.9].map(share =>
       x(use.lengths[Math.floor((use.lengths.length - 1) * share)]?.length ?? 0),
@@ -217,18 +198,12 @@ function lengthMarks(
     else stacks.push([one])
   }
   const points = stacks.flatMap(stack =>
-    stack.length > high
-      ? []
-      : stack.map(({ length, isCompleted }, index) => {
-          const value = 50 + ((index - (stack.length - 1) / 2) * 88) / high
-          return { at: x(length), value, isPassed: isCompleted }
-        }),
+    stack.map(({ length, isCompleted }, index) => {
+      const value = 50 + ((index - (stack.length - 1) / 2) * 88) / Math.max(high, stack.length)
+      return { at: x(length), value, isPassed: isCompleted }
+    }),
   )
-  const large = stacks
-    .filter(stack => stack.length > high)
-    .map(stack => ({ at: x(medianOf(stack)?.length ?? 0), value: 50, count: stack.length }))
-  const counts = large.map(({ at, count }) => markText(at, 50, numberText(count), ' inside'))
-  return html`${under}${resultDots(place, points)}${soFar}${dots('current', place, large)}${counts}`
+  return html`${under}${resultDots(place, points)}${soFar}`
 }
 
 /** Of a dot and the space around it, in per cent of a picture. */
@@ -283,8 +258,8 @@ async function showTemplate(visit: Visit) {
       apiPath: `/api/v1/lkbx/templates/${record.id}`,
       json: document,
       summary: () => html`
-        ${use === undefined || use.last === null ? nothing : html`${useStats(viewer, use, until)}${lengthsPicture(viewer, use, locks, until)}`}
-        ${card('Rules', html`${facts(shownRules(viewer, record))}${viewer.discreet ? html`<p class="muted">The other rules are not shown while names are hidden.</p>` : nothing}`, { id: 'rules' })}
+        ${use === undefined || use.last === null ? nothing : useStats(viewer, use)}
+        <div class="charts">${use && lengthsPicture(viewer, use, locks, until)}${card('Rules', html`${facts(shownRules(viewer, record))}${viewer.discreet ? html`<p class="muted">The other rules are not shown while names are hidden.</p>` : nothing}`, { id: 'rules' })}</div>
         ${card('Locks with this template', rows.length === 0 ? html`<p class="muted">No lock has started from this template.</p>` : html`${lockTable('Locks with this template', visit, rows, areNamed)}${tableFoot(path, query, shown)}`, { id: 'sessions' })}
       `,
     }),
@@ -304,15 +279,11 @@ function lengthsPicture(viewer: Viewer, use: TemplateUse, locks: readonly LockSt
     ({ at, name }, index) =>
       html`<text class="main" x="${percent(at)}">${name}${index === 0 ? ` ${units}` : ''}</text>`,
   )
-  const median = medianOf(use.lengths)?.length
-  const medianLine =
-    median !== undefined &&
-    html`${uprights('ahead', { x, y: value => value }, [{ at: median, low: 0, high: 100 }])}${markText(x(median), 0, `Median ${durationText(median / 1000)}`, edgeOf(x(median)))}`
   return picture({
     id: 'lengths',
     title: 'How long they lasted',
     summary: plannedText(use),
-    drawing: html`${lengthMarks(use, axis, until, { high: 12, beyond: 0 })}${medianLine}<svg class="times" y="100%">${names}</svg>`,
+    drawing: html`${lengthMarks(use, axis, until, { high: 12, beyond: 0 })}<svg class="times" y="100%">${names}</svg>`,
     empty: '',
     legend: lengthsLegend([use], viewer),
     figures: figuresTable({
@@ -339,19 +310,19 @@ function plannedText({ record, lengths }: TemplateUse): Part {
     : html`<b>${numberText(lengths.length - shorter - longer)} of ${numberText(lengths.length)}</b> as long as planned${shorter > 0 && `, ${numberText(shorter)} shorter`}${longer > 0 && `, ${numberText(longer)} longer`}`
 }
 
-function useStats(viewer: Viewer, use: TemplateUse, until: number): Html {
-  const { record, lengths, last } = use
+function useStats(viewer: Viewer, use: TemplateUse): Html {
+  const { record, lengths, last, sessions, completed } = use
   const [low, high] = plannedOf(record)
   const median = medianOf(lengths)?.length
   const beyond = beyondUsual(median ?? 0, { low, high })
   const words = { text: (by: number) => durationText(by / 1000) }
   return stats(
-    mainStat(
+    sessions > 0 && mainStat(stateName('completed', viewer), completedText(use), partText(completed, sessions)),
+    stat(
       'Median length',
-      medianText(use, until),
+      medianText(use),
       median !== undefined && (beyond === 0 ? '◆\u00a0as planned' : comparedWith('what was planned', beyond, words)),
     ),
-    use.sessions === 0 ? nothing : stat(stateName('completed', viewer), completedText(use)),
     stat('Last used', dateText(viewer, last ?? 0)),
   )
 }

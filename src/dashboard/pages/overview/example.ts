@@ -23,12 +23,6 @@ function line(digits: string): Html {
 
 const usual = boxes('usual', [{ x: [0, 100], y: [30, 55] }])
 
-const weeks = [
-  ['Repetitions', '24,310', html`${usual}${bars('354657687689')}`],
-  ['Median grade', '90\u00a0%', html`${usual}${line('465657566757')}`],
-  ['Locked', '46\u00a0% of the time', html`${usual}${bars('046570465078')}`],
-] as const
-
 /** An overview of made-up records, for an account that has none. */
 export const EXAMPLE = html`
   <figure class="card example">
@@ -57,10 +51,6 @@ export const EXAMPLE = html`
           <span class="small muted">Last 10 with this program</span>
         </section>
       </div>
-      <section class="card">
-        <h2>Last 12 weeks</h2>
-        <div class="multiples">${weeks.map(([name, value, marks]) => html`<figure><figcaption><span>${name}</span><span>${value}</span></figcaption>${strip(marks)}</figure>`)}</div>
-      </section>
     </div>
   </figure>
 `

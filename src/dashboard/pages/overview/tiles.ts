@@ -72,7 +72,7 @@ function dayStrip(viewer: Viewer, days: readonly LockStatistics[], today: number
   })
   const first = today + 1 - days.length
   return html`<a class="days-strip" href="/locks?from=${formatDate(first)}&to=${formatDate(today)}">${strip(
-    html`${levels('grid', [{ x: [0, 100], y: 100 }])}${boxes('solid', bars)}`,
+    html`${levels('grid', [{ x: [0, 100], y: 100 }])}${boxes('solid', bars.slice(0, -1))}${boxes('so-far', bars.slice(-1))}`,
     88,
   )}<span class="ends small muted"><span>${shortDay(first * DAY_MS)}</span><span>${lockText('Locked', viewer)} by day</span><span>Today</span></span></a>`
 }
@@ -165,7 +165,7 @@ export function weeksCard(
     strips.push(strip('/training#grades', 'Median grade', median, dots, week && percentText(week.median)))
   }
   if (locks !== undefined && locks.total.knownSeconds > 0) {
-    const share = html`${lockedFigure(locks.total, daysName(locks.period))} of the time`
+    const share = lockedFigure(locks.total, daysName(locks.period))
     const week = locks.buckets.at(-1)
     const last = week && percentText(lockedPercent(week) ?? 0)
     strips.push(strip('/locks', lockText('Locked', viewer), share, barStrip(viewer, shareBars(viewer, locks)), last))

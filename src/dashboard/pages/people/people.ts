@@ -71,10 +71,10 @@ async function showPeople(visit: Visit) {
   for (const { accountId: id } of received) asOf.set(id, (await readKnownTime(store, accountId, id, now)).asOf)
   return view({
     title: 'People',
-    lead: 'Who can read your records, and whose you can read. Reading only: nobody can change the records of others.',
+    lead: 'Reading only: nobody can change the records of others.',
     actions: html`<a class="button primary" href="/people/give">Give access</a>`,
     body: html`
-      ${accessCard('Can read my records', 'given-access', given, 'Nobody has access to your records.', [
+      ${accessCard('Who can read your records', 'given-access', given, 'Nobody has access to your records.', [
         ...termColumns(viewer, names, 'May read'),
         {
           title: 'Last read',
@@ -82,7 +82,7 @@ async function showPeople(visit: Visit) {
           line: 'second',
           cell: ({ lastReadAt }) =>
             lastReadAt === null
-              ? 'Has not looked yet'
+              ? 'Not read yet'
               : html`Read ${now - lastReadAt < HOUR_MS ? 'in the last hour' : timeAgo(viewer, lastReadAt, now)}`,
         },
         actionColumn(({ handle, username }) => {
@@ -90,21 +90,27 @@ async function showPeople(visit: Visit) {
           return html`<span class="buttons">${action(`${path}/narrow`, 'Change', name)}${action(`${path}/end`, 'End access', name, ' danger')}</span>`
         }),
       ])}
-      ${accessCard('I can read', 'received-access', received, 'Nobody gave you access to their records.', [
-        ...termColumns(viewer, names, 'Shares'),
-        {
-          title: 'Records as of',
-          line: 'second',
-          before: 'as of ',
-          cell: ({ accountId }) => (asOf.get(accountId) == null ? NONE : dateTime(viewer, asOf.get(accountId) ?? 0)),
-        },
-        actionColumn(({ accountId, username }) =>
-          showRecords(
-            '/',
-            html`<button class="small" name="subject" value="${accountId}" aria-label="Open history of ${names.of(username)}">Open history</button>`,
+      ${accessCard(
+        'Whose records you can read',
+        'received-access',
+        received,
+        'Nobody gave you access to their records.',
+        [
+          ...termColumns(viewer, names, 'Shares'),
+          {
+            title: 'Records as of',
+            line: 'second',
+            before: 'as of ',
+            cell: ({ accountId }) => (asOf.get(accountId) == null ? NONE : dateTime(viewer, asOf.get(accountId) ?? 0)),
+          },
+          actionColumn(({ accountId, username }) =>
+            showRecords(
+              '/',
+              html`<button class="small" name="subject" value="${accountId}" aria-label="Open history of ${names.of(username)}">Open history</button>`,
+            ),
           ),
-        ),
-      ])}
+        ],
+      )}
       ${await readsSection(visit, names)}
     `,
   })
@@ -121,7 +127,6 @@ function termColumns(
     {
       title: shared,
       line: 'second',
-      before: `${shared} `,
       cell: ({ areas, recordsFrom }) =>
         `${areasText(areas)}${recordsFrom === null ? '' : `, from ${dateText({ timeZone: 'UTC' }, recordsFrom)}`}`,
     },

@@ -66,7 +66,6 @@ async function showDeleted(visit: Visit, problem?: string) {
   const mayWrite = await mayChangeRecords(visit)
   return view({
     title: 'Deleted records',
-    back: visit.sectionStart,
     status: problem === undefined ? 200 : 422,
     body: html`
       <section class="card" id="deleted">

@@ -103,8 +103,7 @@ async function ownPasskey({ store, viewer, id }: Visit): Promise<PasskeyFacts> {
 function showAdding(visit: Visit, problem?: string) {
   const { site, form, actor } = visit
   const why = whyNoPasskeys(site)
-  if (why !== undefined)
-    return view({ title: 'Add a passkey', back: visit.sectionStart, body: html`<p class="card">${why}</p>` })
+  if (why !== undefined) return view({ title: 'Add a passkey', body: html`<p class="card">${why}</p>` })
   return formPage(visit, {
     title: 'Add a passkey',
     problem,

@@ -172,7 +172,7 @@ function sessionsSetting({ viewer, now }: Visit, sessions: readonly SessionFacts
 const EVENT_ROWS = 25
 
 /** The log of what concerns the safety of the account that signed in. */
-async function showEvents({ store, viewer, query, path, sectionStart }: Visit) {
+async function showEvents({ store, viewer, query, path }: Visit) {
   const { rows: events, links } = await logPage({ path, query, anchor: undefined }, EVENT_ROWS, range =>
     listEvents(store, viewer.session.accountId, range),
   )
@@ -207,7 +207,6 @@ async function showEvents({ store, viewer, query, path, sectionStart }: Visit) {
   )
   return view({
     title: 'Account events',
-    back: sectionStart,
     lead: 'Events of the last year.',
     body: html`
       ${

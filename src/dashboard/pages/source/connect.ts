@@ -95,7 +95,6 @@ async function showForm(visit: Visit, { origin = '', every = DEFAULT_MINUTES, pr
     problem,
     status,
     body: html`
-      <p>${SERVER_WAY[2]} ${SERVER_WAY[3]}.</p>
       <label>Address of the server
         <input name="origin" inputmode="url" required maxlength="500" autocomplete="url" autocapitalize="none" spellcheck="false" placeholder="https://history.example" value="${fieldText(origin)}"${described}>
       </label>
@@ -104,7 +103,16 @@ async function showForm(visit: Visit, { origin = '', every = DEFAULT_MINUTES, pr
         <select name="every">${options(isOnce ? [ONCE] : [...intervals, ONCE], every)}</select>
       </label>
       ${isOnce ? html`<p class="muted">Whoever runs this service has named no file for the secret that encrypts keys, so it cannot be kept current. The setting <code>${settings.secretFile.env}</code> changes that. If the service restarts before everything is copied, you enter the key again.</p>` : nothing}
-      <p class="muted">The key is stored encrypted and sent nowhere else. Nothing is copied before you confirm.</p>
+    `,
+    beside: html`
+      <section class="card"><h2>What happens</h2>
+        <ol class="stack">
+          <li>The address and the key are checked. The key is stored encrypted and sent nowhere else.</li>
+          <li>You see whose key it is and what it may read. Nothing is copied before you confirm.</li>
+          <li>Your records are copied, which takes about a minute for each year. Nothing is changed there.</li>
+          <li>After that, only new and changed records are fetched, as often as you choose.</li>
+        </ol>
+      </section>
     `,
   })
 }
@@ -174,7 +182,6 @@ async function showChecked(visit: Visit): Promise<PageResult> {
   const title = intervals.find(([minutes]) => minutes === every)?.[1] ?? ONCE[1]
   return view({
     title: 'Whose key is it?',
-    back: visit.sectionStart,
     body: html`
       <form class="card narrow stack" method="post" action="/source/start">
         <p>${whose(visit, source)} ${source.id === undefined ? 'Go on only if it is yours.' : 'Is that you?'}</p>
@@ -208,7 +215,6 @@ function showUnfit(visit: Visit, source: KeptCheck): View {
   const { id = 0 } = source
   return view({
     title: 'They cannot be stored here',
-    back: visit.sectionStart,
     cookies: [noCookie(keptCheck(visit))],
     body: html`
       <div class="card narrow stack">

@@ -140,7 +140,7 @@ async function sourceRows(
   }
   const imported = {
     from: undefined,
-    name: 'Imported by the operator of this service',
+    name: 'Imported on the server',
     at: asOf,
     outcome: 'No automatic updates',
   }

@@ -159,7 +159,6 @@ function showUpload(visit: Visit, upload: Upload | undefined, problem?: string):
   const isBusy = upload !== undefined && ['receiving', 'checking', 'storing'].includes(upload.state)
   return view({
     title: 'From a file',
-    back: visit.sectionStart,
     lead: upload && leadOf(visit, upload),
     status: problem === undefined ? 200 : 422,
     isBusy,

@@ -1,4 +1,4 @@
-import { DAY_MS, formatDate } from '../../../contract/time.ts'
+import { formatDate } from '../../../contract/time.ts'
 import { countedUntil } from '../../../stats/known-time.ts'
 import type { SessionStats, Totals, TrainingSummary } from '../../../stats/training.ts'
 import { type Usual, usualOfProgram } from '../../../stats/usual.ts'
@@ -11,6 +11,7 @@ import type { Viewer } from '../../page.ts'
 import { countText, dateTimeText, distanceIn, distanceText, NONE, numberText, percentText } from '../../text/text.ts'
 import {
   type Bars,
+  breakLegend,
   GRADES,
   isLongerThanWeek,
   type Measured,
@@ -61,17 +62,16 @@ export function gradePicture(viewer: Viewer, shown: ShownSessions, byType: Html 
   const running = line.filter(({ isCurrent }) => isCurrent)
   const drawn = isDense ? line.flatMap(({ low, high }) => [low, high]) : marks.map(({ value }) => value)
   const space = planeOf(viewer, shown, [...drawn, ...ends(usual)])
-  const [part] = time.parts
-  const breakDays = isDense && part !== undefined ? (part.until - part.begin) / DAY_MS : 0
   // The time between sessions with a program is no break.
-  const breaks = program === undefined ? breakBoxes(space, isDense ? line : marks, breakDays) : nothing
+  const breaks =
+    program === undefined ? breakBoxes(space, isDense ? line : marks, isDense ? time.parts[0] : undefined) : nothing
   const legend: LegendItem[] = [
     ...(isOfProgram ? [] : ([['line', `Median of a ${time.unit}`]] as const)),
     ...(isDense ? ([['spread', '10th to 90th percentile']] as const) : []),
     ...(marks.every(({ isPassed }) => isPassed) ? [] : ([['hollow', 'Not passed']] as const)),
     ...(running.length === 0 ? [] : ([['running', `This ${time.unit} so far`]] as const)),
     ...usualLegend(isOfProgram ? 'session' : time.unit, usual),
-    ...(breaks.toString() === '' ? [] : ([['break', 'Break of two weeks or more']] as const)),
+    ...breakLegend(breaks),
   ]
   return picture({
     id: 'grades',

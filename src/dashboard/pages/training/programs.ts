@@ -50,14 +50,13 @@ async function showPrograms({ store, viewer, pageAccess, now, path, query }: Vis
   const ids = shown.rows.map(({ id }) => id)
   const found = await programs.find(store, access, ids)
   const rows = ids.flatMap(id => found.get(id)?.record ?? [])
-  const hasFailed = ids.some(id => uses.get(id)?.lastGrades.some(({ isPassed }) => !isPassed) === true)
   return view({
     title: 'Programs',
     lead: leastNews(
       all.map(program => {
         const last = uses.get(program.id)?.lastGrades ?? []
         const name = () => html`<a href="/programs/${program.id}">${recordName(viewer, 'program', program.parse())}</a>`
-        return { name, done: last.filter(({ isPassed }) => isPassed).length, of: last.length }
+        return { name, done: passedOf(last), of: last.length }
       }),
       ['passed in the last ten', 'The last ten sessions with each program were passed'],
     ),
@@ -68,7 +67,12 @@ async function showPrograms({ store, viewer, pageAccess, now, path, query }: Vis
             'No programs yet',
             'This page will show your training programs, what they consist of, and how sessions with them went.',
           )
-        : html`<section class="card" id="sessions">${table('Programs', programColumns(viewer, uses, now), rows)}${hasFailed && legendOf([['hollow', 'Not passed']])}${tableFoot(path, query, shown)}</section>`,
+        : html`<section class="card" id="sessions">${table('Programs', programColumns(viewer, uses, now), rows)}${legendOf(
+            [
+              ['filled', 'Passed'],
+              ['hollow', 'Not passed'],
+            ],
+          )}${tableFoot(path, query, shown)}</section>`,
   })
 }
 
@@ -92,20 +96,20 @@ export function programColumns(
       cell: ({ id }) => gradesOf(useOf.get(id)?.lastGrades ?? [], range),
     },
     {
-      title: 'Median grade',
+      title: 'Median of all',
       numeric: true,
       line: 'first',
       before: 'median ',
       cell: ({ id }) => percentText(useOf.get(id)?.median ?? null),
     },
     {
-      title: 'Sessions passed',
+      title: 'Passed: last ten · all',
       numeric: true,
       line: 'second',
       unit: ' passed',
       cell: ({ id }) => {
-        const { passed = 0, sessions = 0 } = useOf.get(id) ?? {}
-        return html`<b>${partText(passed, sessions)}</b><span class="wide"> · ${numberText(passed)} of ${numberText(sessions)}</span>`
+        const { passed = 0, sessions = 0, lastGrades = [] } = useOf.get(id) ?? {}
+        return html`<b>${passedOf(lastGrades)} of ${lastGrades.length}</b><span class="wide"> · ${partText(passed, sessions)} of ${numberText(sessions)}</span>`
       },
     },
     {
@@ -115,6 +119,10 @@ export function programColumns(
       cell: ({ id }) => lastText(viewer, useOf.get(id)?.last, now),
     },
   ]
+}
+
+function passedOf(grades: ProgramUse['lastGrades']): number {
+  return grades.filter(({ isPassed }) => isPassed).length
 }
 
 function lastText(viewer: Viewer, at: number | null | undefined, now: number): Html {
@@ -130,7 +138,7 @@ function gradesOf(grades: ProgramUse['lastGrades'], [low, high]: Range): Html {
     y: (grade: number) => 90 - ((grade - low) * 80) / (high - low),
   }
   const ends = levels(
-    'grid wide',
+    'grid',
     [low, high].map(grade => ({ x: [0, 89], y: space.y(grade) })),
   )
   const last = points.at(-1)?.value ?? 0

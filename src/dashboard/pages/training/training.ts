@@ -268,7 +268,6 @@ function totalTiles(viewer: Viewer, shown: ShownTraining): Html {
         value: distance,
         before: then?.distance,
         text: value => longDistanceText(viewer, value),
-        differenceText: by => longDistanceText(viewer, by, distance ?? by),
       },
     ],
     scope,

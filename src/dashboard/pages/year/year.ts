@@ -210,9 +210,8 @@ function recordCard({ viewer }: Reader, { year, isRunning, bests, stretch }: Yea
   const longest = lockText('Longest locked stretch', viewer)
   const began = locked === undefined ? '' : dateText(viewer, locked.session.at)
   const records = [
-    week && record('Repetitions in a week', addressOf(week), numberText(week.reps), `week of ${dayOf(week.from)}`),
-    session &&
-      record('Repetitions in a session', `/training/${session.id}`, numberText(session.reps), dayOf(session.at)),
+    week && record('Reps in a week', addressOf(week), numberText(week.reps), `week of ${dayOf(week.from)}`),
+    session && record('Reps in a session', `/training/${session.id}`, numberText(session.reps), dayOf(session.at)),
     days && record('Days in a row', addressOf(days), countText(days.days, 'day'), `up to ${dayOf(days.to)}`),
     locked && record(longest, `/locks/${locked.session.id}`, durationText(locked.seconds), began),
   ].filter(one => one !== undefined)
