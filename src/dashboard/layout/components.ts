@@ -53,7 +53,7 @@ type Way = readonly [icon: string, title: string, needs: string, time: string]
 export const SERVER_WAY: Way = [
   'M4 4h16v6H4zM4 14h16v6H4zM7 7h1M7 17h1M12 7h5M12 17h5',
   'From a server',
-  'The service that has your history now, or another Lockstep. You need its address and an API key from there.',
+  'The service that has your history now, or another Lockstep: you need its address and an API key. Nothing is changed there.',
   'About a minute for each year of history; after that, only new records',
 ]
 
@@ -135,9 +135,10 @@ export function table<Row>(
   `
 }
 
-/** A number of something, with its title as its unit where rows are two lines. */
+/** A number of something, with its title as its unit where rows are two lines, which leave out 0. */
 export function countColumn<Row>(title: string, of: (row: Row) => number): TableColumn<Row> {
-  return { title, numeric: true, line: 'second', unit: ` ${title.toLowerCase()}`, cell: row => numberText(of(row)) }
+  const cell = (row: Row) => (of(row) === 0 ? html`<span class="zero">0</span>` : numberText(of(row)))
+  return { title, numeric: true, line: 'second', unit: ` ${title.toLowerCase()}`, cell }
 }
 
 /** What can be done with a row. */
