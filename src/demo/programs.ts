@@ -74,7 +74,7 @@ export function trainingTemplates(monday: number): TrainingTemplate[] {
       ownerId: owner,
       name,
       description: `${steps.length} segments.`,
-      tagline: device === null ? 'For any device' : 'For one device',
+      tagline: device === null ? 'Runs on every device' : 'Runs on one device only',
       message: 'Keep an even pace.',
       isPublic: PUBLIC.includes(id),
       isActive: ACTIVE.includes(id),

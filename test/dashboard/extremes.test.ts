@@ -90,7 +90,7 @@ test('weeks and months of which nothing is known yet are not 0', async () => {
   assert.match(await summaryOf('/training?range=6m', 'repetitions'), /^\d+<\/b> in the last whole week[^;.]*$/)
   // Locked for fifty of the seventy-five days that are known.
   const { text } = await ann.get('/locks?range=all')
-  assert.match(text, /Locked<\/dt><dd><data[^>]*>67\s%<\/data><small>50\sd<\/small>/)
+  assert.match(text, /Locked<\/dt><dd><data[^>]*>67\s%<\/data><small>50\sd in all<\/small>/)
   const months = figures(text, 'Locked')
   assert.ok(months.some(percent => (percent ?? 0) > 90))
   assert.ok(

@@ -60,7 +60,7 @@ test('People says who may read what, from when, until when and since when', asyn
   assert.match((await it.ann.get('/')).text, /href="\/people">People<\/a><\/li><li><a href="\/source">Source<\/a>/)
   const before = (await it.ann.get('/people')).text
   assert.deepEqual(rowsOf(before, 'Who can read your records')[0]?.slice(0, 2), ['ben', 'Locks and training'])
-  assert.equal(rowsOf(before, 'Who can read your records')[0]?.[3], 'Not read yet')
+  assert.equal(rowsOf(before, 'Who can read your records')[0]?.[3], 'never')
   assert.match(before, /Nobody gave you access/)
   assert.doesNotMatch(before, /Read log/)
   const given = await it.ann.post('/people/give', {
@@ -333,7 +333,7 @@ test('the log of reads is newest first, paged, filtered by reader, and a CSV', a
   assert.ok(texts.includes('Operator | Command line | Training, download | 1'))
   assert.ok(texts.includes('ben | API key | Locks, single record | 1'))
   assert.doesNotMatch(first, /secret name of ben/)
-  assert.match(rowsOf(first, 'Who can read your records')[0]?.[3] ?? '', /^Read in the last hour$/)
+  assert.match(rowsOf(first, 'Who can read your records')[0]?.[3] ?? '', /^in the last hour$/)
   assert.equal(rowsOf((await it.ann.get('/people?page=2')).text, 'Read log').length, 8)
   const ofBen = (await it.ann.get('/people?reader=2')).text
   assert.ok(rowsOf(ofBen, 'Read log').every(([who]) => who === 'ben'))

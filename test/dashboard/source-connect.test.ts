@@ -94,7 +94,7 @@ test('an address and a key are checked, the page asks whose key it is, and then 
   assert.match(busy.text, /Connecting with the key of alex/)
   await it.pull()
   const { text } = await ann.get('/source')
-  assert.match(text, /21 of 21 records\. Complete as of (\d+ \w+( \d{4})?, )?\d\d:\d\d\.[^]*The next fetch is in /)
+  assert.match(text, /21 of 21 records\. Complete as of (\d+ \w+( \d{4})?, )?\d\d:\d\d\.[^]*The next pull is in /)
   assert.doesNotMatch(text, /http-equiv="refresh"/)
   assert.equal((await db.selectFrom('training_session').select('id').execute()).length, 20)
   assert.deepEqual(await it.eventTypes(), ['source-connected'])

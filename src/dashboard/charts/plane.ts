@@ -134,15 +134,6 @@ export function tickAt(x: number): Html {
   return html`<line class="tick" x1="${percent(x)}" x2="${percent(x)}" y1="-20%" y2="120%"/>`
 }
 
-export function uprights(
-  look: string,
-  { x, y }: Pick<Plane, 'x' | 'y'>,
-  all: readonly { readonly at: number; readonly low: number; readonly high: number }[],
-): Html {
-  const path = all.map(({ at, low, high }) => `M${unit(x(at))} ${unit(y(low))}V${unit(y(high))}`)
-  return stretched(html`<path class="${look}" d="${path.join('')}"/>`)
-}
-
 /** An area between two values at some places, broken at null. */
 export function band(look: string, edges: readonly (Edges | null)[]): Html {
   const path = area<Edges | null>(

@@ -13,6 +13,11 @@ export function card(title: string, body: Part, more: { readonly actions?: Html;
   `
 }
 
+/** Beside a form: what its button leads to, in sentences. */
+export function stepsCard(steps: readonly string[]): Html {
+  return card('What happens', html`<ol class="stack">${steps.map(step => html`<li>${step}</li>`)}</ol>`)
+}
+
 /** A part of a page that is a list of settings or forms: its heading, and beside it its card. */
 export function section(title: string, body: Part, { look = '' } = {}): Html {
   return html`
@@ -58,7 +63,7 @@ export const SERVER_WAY: Way = [
 ]
 
 export const FILE_WAY: Way = [
-  'M6 3h8l5 5v13H6zM14 3v5h5M9 13h7M9 17h7',
+  'M4 3h8l5 5v13H4zM12 3v5h5M7 13h7M7 17h7',
   'From a file',
   'An export (NDJSON), a table (CSV) or a saved response of the API (JSON). You see what is in it before anything is stored.',
   'A few seconds',

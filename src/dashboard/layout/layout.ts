@@ -13,7 +13,7 @@ import {
   sharedAreas,
 } from '../page.ts'
 import { ownerBanner, partialNote } from './subject-notes.ts'
-import { dateTime } from '../text/text.ts'
+import { dateTime, thisYear } from '../text/text.ts'
 import { version } from '../../version.ts'
 import { options } from './components.ts'
 import { withPrefix } from '../site.ts'
@@ -191,7 +191,7 @@ function footer(viewer: Viewer, isOwn: boolean, owner: Part): Html {
   return html`
     <footer>
       <p class="on-paper">Records of ${owner}</p>
-      <p class="on-paper">Times in ${timeZone.replaceAll('_', ' ')}</p>
+      <p class="on-paper">Times in ${timeZone.replaceAll('_', ' ')}; dates without a year are of ${thisYear()}</p>
       ${asOf === null || !isOwn ? nothing : html`<p>Records as of <a href="/source">${dateTime(viewer, asOf)}</a></p>`}
       <p class="off-paper row"><span class="wide">Lockstep ${version}</span><a href="/docs">API reference</a></p>
     </footer>

@@ -1,5 +1,5 @@
 import type { SharedAccess } from '../../accounts/access.ts'
-import { emptyState } from './components.ts'
+import { dotted, emptyState } from './components.ts'
 import { html, type Html, nothing } from '../html.ts'
 import { areasText } from '../text/labels.ts'
 import { personName } from '../text/names.ts'
@@ -14,7 +14,7 @@ export function ownerBanner(viewer: Viewer, owner: Person, path: string, { asOf 
   const access = viewer.shared.find(({ ownerId }) => ownerId === owner.id)
   return html`
     <section class="banner" aria-label="Whose records">
-      <p><strong>${name}</strong>${access && ` · ${extentOf(access)}`} · read only${asOf === null ? nothing : html` · as of ${dateTime(viewer, asOf)}`}</p>
+      <p>${dotted(html`<strong>${name}</strong>`, access && extentOf(access), 'read only', asOf === null ? nothing : html`as of ${dateTime(viewer, asOf)}`)}</p>
       ${backToMine(viewer, path, 'link')}
     </section>
   `

@@ -283,18 +283,23 @@ export function partFigures(
   })
 }
 
-/** The pale band behind marks: at the middle of each part, what is usual there. */
-export function usualBand(space: Plane, parts: readonly Place[], usual: readonly (Usual | undefined)[]): Html {
-  const edges = usual.flatMap((range, index): (Edges | null)[] => {
+/** The pale band behind marks: at the middle of each part, what is usual there, or another range. */
+export function rangeBand(
+  space: Plane,
+  parts: readonly Place[],
+  ranges: readonly (Usual | null | undefined)[],
+  look = 'usual',
+): Html {
+  const edges = ranges.flatMap((range, index): (Edges | null)[] => {
     const part = parts[index]
-    if (range === undefined || part === undefined) return [null]
+    if (range == null || part === undefined) return [null]
     const [left, right] = placeOf(space, part)
     const [low, high] = [space.y(range.low), space.y(range.high)]
-    const isEnd = (beside: number) => usual[beside] === undefined
+    const isEnd = (beside: number) => ranges[beside] == null
     const places = [...(isEnd(index - 1) ? [left] : []), (left + right) / 2, ...(isEnd(index + 1) ? [right] : [])]
     return places.map(x => ({ x, low, high }))
   })
-  return edges.length === 0 ? nothing : band('usual', edges)
+  return edges.length === 0 ? nothing : band(look, edges)
 }
 
 export function breakLegend(breaks: Html): LegendItem[] {
@@ -401,7 +406,7 @@ function drawingOf(space: Plane, shown: Bars, usual: readonly (Usual | undefined
     })
   })
   const looks = [...Map.groupBy(bars, ({ look }) => look)]
-  return html`${looks.map(([look, ofLook]) => boxes(look, ofLook))}${usualBand(space, parts, usual)}${
+  return html`${looks.map(([look, ofLook]) => boxes(look, ofLook))}${rangeBand(space, parts, usual)}${
     goal === undefined || last === undefined ? nothing : levels('goal', [{ x: placeOf(space, last), y: y(goal.value) }])
   }${barTexts(space, shown, usual)}`
 }

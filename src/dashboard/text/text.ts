@@ -31,10 +31,13 @@ export function yearOf({ timeZone }: Zoned, instant: number): string {
   return formatDate(zoneClock(timeZone).dayOf(instant)).slice(0, 4)
 }
 
-/** Whether the year of a day that is shown goes without saying. */
+/** The one that dates are written without. */
+export function thisYear(): string | undefined {
+  return current.getStore()?.year
+}
+
 export function isThisYear(viewer: Zoned, instant: number): boolean {
-  const year = current.getStore()?.year
-  return year !== undefined && year === yearOf(viewer, instant)
+  return thisYear() === yearOf(viewer, instant)
 }
 
 /** The one that the account chose, else the first of the browser's that is known. */
@@ -155,7 +158,7 @@ export function timeAgo(viewer: Zoned, instant: number, now: number): Html {
 }
 
 export function lastUsed(viewer: Zoned, at: number | null, now: number): Html {
-  return at === null ? html`<span class="muted">Never used</span>` : html`Used ${timeAgo(viewer, at, now)}`
+  return at === null ? html`<span class="muted">never</span>` : timeAgo(viewer, at, now)
 }
 
 /** `5 minutes ago`, `in 3 days`, `now`. Days are those of the calendar: `yesterday` is the date before today's. */
@@ -215,6 +218,12 @@ export function distanceText({ units }: { readonly units: Units }, micrometres: 
   const [value, unit] = distanceIn(units, micrometres)
   const isLong = Math.abs(value) >= 1000
   return `${(isInColumn && !isLong ? DECIMAL : NUMBER).format(isLong ? Math.round(value) : value)}\u00a0${unit}`
+}
+
+/** The whole minutes between two times of the clock. */
+export function minutesBetween(start: number, end: number): string {
+  const minutes = Math.floor(end / 60_000) - Math.floor(start / 60_000)
+  return minutesText(end - start < 60_000 ? end - start : minutes * 60_000)
 }
 
 /** A distance that stands alone: `12.3 km` from 1,000 m on, `1.5 mi` from 5,280 ft on. Columns have one unit. */

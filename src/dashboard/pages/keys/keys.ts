@@ -22,6 +22,7 @@ import {
   table,
   type TableColumn,
   options,
+  stepsCard,
 } from '../../layout/components.ts'
 import { actPages, formPage } from '../../layout/form-page.ts'
 import { html, type Html, nothing, fieldText } from '../../html.ts'
@@ -140,7 +141,12 @@ function keyTable({ viewer, now }: Visit, keys: readonly ListedKey[], entitled: 
             .join(', '),
       },
       { title: 'Created', line: 'second', before: 'created ', cell: ({ created_at }) => dateText(viewer, created_at) },
-      { title: 'Last used', line: 'second', cell: ({ last_used_at: at }) => lastUsed(viewer, at, now) },
+      {
+        title: 'Last used',
+        line: 'second',
+        before: 'last used: ',
+        cell: one => lastUsed(viewer, one.last_used_at, now),
+      },
       {
         title: 'Expires',
         line: 'second',
@@ -172,7 +178,7 @@ function revoking({ viewer, now }: Visit, key: ListedKey): Html {
   const { last4, last_used_at: at } = key
   return html`
     <p>Revoke <strong>${recordName(viewer, 'key', key)}</strong> (<code class="nowrap">lks_…${last4}</code>)? Programs that use it are refused at once. This cannot be undone.</p>
-    <p>${lastUsed(viewer, at, now)}.</p>
+    <p>Last used: ${lastUsed(viewer, at, now)}.</p>
   `
 }
 
@@ -258,6 +264,11 @@ async function showKeyForm(
         <select name="expires" required>${options(expiries, expires)}</select>
       </label>
     `,
+    beside: stepsCard([
+      'The key is shown once, with lines to copy for curl and an .env file.',
+      'A program that has it can read what you ticked, and change nothing.',
+      'You can replace or revoke it at any time. The list says when it was last used.',
+    ]),
   })
 }
 
@@ -296,7 +307,7 @@ const offered: readonly Example[] = [
   [
     'curl',
     'curl/status.sh',
-    'Prints the status and four weeks of training. Needs curl, jq and a key with status:read.',
+    'Prints the status and four weeks of training. Needs curl, jq and a key for status and statistics.',
   ],
   ['Home Assistant', 'home-assistant/lockstep.yaml', 'Sensors. The first lines say where file and key go.'],
   ['Python', 'python/sessions.py', 'Prints all training sessions. Needs only the standard library.'],

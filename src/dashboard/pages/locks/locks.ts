@@ -121,7 +121,7 @@ function lockTiles(viewer: Viewer, shown: ShownLocks, endings: ReadonlyMap<numbe
         value: lockedPercent(total),
         ...GRADES,
         before: before === undefined || before.total.knownSeconds === 0 ? undefined : lockedPercent(before.total),
-        note: isKnown ? durationText(total.lockedSeconds) : undefined,
+        note: isKnown ? `${durationText(total.lockedSeconds)} in all` : undefined,
       },
       {
         name: 'Breaks',

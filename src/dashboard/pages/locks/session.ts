@@ -4,7 +4,7 @@ import { patterns } from '../../charts/plane.ts'
 import { breaksOf, totalsOf } from '../../../stats/intervals.ts'
 import { type LockDetails, lockSession } from '../../../stats/lock-queries.ts'
 import { lockHistory } from '../../../stats/lock-history.ts'
-import { lockTemplates, type TemplateUse, withUses } from '../../../stats/lock-template-queries.ts'
+import { lockTemplates } from '../../../stats/lock-template-queries.ts'
 import { readKnownTime, countedUntil } from '../../../stats/known-time.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
 import { personName, personOf, recordName } from '../../text/names.ts'
@@ -12,7 +12,6 @@ import { type DashboardPage, view, type Viewer, type Visit } from '../../page.ts
 import { mainStat, recordTabs, stat, stats, TYPED, dotted } from '../../layout/components.ts'
 import { ageText, dateTime, durationText, futureMark, NONE, numberText, timeSpan } from '../../text/text.ts'
 import { recordSteps } from '../area.ts'
-import { lengthOf } from './list.ts'
 import { timeline } from './timeline.ts'
 import {
   breaksText,
@@ -54,7 +53,6 @@ async function showSession(visit: Visit) {
       : `${stateName(record.lockState, viewer)}${lateness === undefined ? '' : `, ${lateness}`}`
   const { entries } = await lockHistory(store, pageAccess.sessions('lkbx', owner))
   const name = recordName(viewer, 'lock', record)
-  const [use] = used === undefined ? [] : await withUses(store, [used], pageAccess.ofAll('lock_session'))
   return view({
     owner,
     asOf: viewer.asOf,
@@ -74,7 +72,7 @@ async function showSession(visit: Visit) {
       apiPath: `/api/v1/lkbx/sessions/${record.id}`,
       json: shownJson,
       summary: () => html`
-        ${sessionStats(viewer, session, shown, comparedText(session, use, until), { until, now })}
+        ${sessionStats(viewer, session, shown, { until, now })}
         ${patterns}${timeline(viewer, session, shown, session.isActive ? endAhead(viewer, session, owner, until) : undefined)}
       `,
     }),
@@ -103,26 +101,7 @@ function timesText(viewer: Viewer, { record, endAt }: LockDetails, { until, now 
   return ended === null ? html`${start}, end not known` : timeSpan(viewer, started, ended)
 }
 
-/** `longer than 6 of 8 others with this template`, `as long as most of 8 others with this template`: of those that have ended. */
-function comparedText({ record, endAt }: LockDetails, use: TemplateUse | undefined, until: number): string | undefined {
-  const at = Date.parse(record.startDate)
-  const length = lengthOf({ at, endAt }, until)
-  const all = use?.lengths.map(one => one.length) ?? []
-  const others = all.length - (endAt === null ? 0 : 1)
-  if (length === undefined || others < 2) return undefined
-  const [shorter, longer] = [all.filter(one => one < length).length, all.filter(one => one > length).length]
-  const [word, count] = shorter >= longer ? (['longer', shorter] as const) : (['shorter', longer] as const)
-  const how = count * 2 < others ? 'as long as most' : `${word} than ${numberText(count)}`
-  return `${how} of ${numberText(others)} others with this template`
-}
-
-function sessionStats(
-  viewer: Viewer,
-  session: LockDetails,
-  template: LockTemplate | undefined,
-  compared: string | undefined,
-  clock: Clock,
-): Html {
+function sessionStats(viewer: Viewer, session: LockDetails, template: LockTemplate | undefined, clock: Clock): Html {
   const { record, intervals, endAt } = session
   const { locked, longest } = totalsOf(intervals)
   const lockedText = durationText(locked / 1000)
@@ -139,7 +118,6 @@ function sessionStats(
           html`${progressBar(session, endAhead(viewer, session, session.owner, clock.until), clock)}${dotted(
             intervals.length === 0 ? nothing : `${lockedText} ${lockText('locked', viewer)}`,
             lockTime(session, clock) ?? nothing,
-            compared,
           )}`,
         )
       : mainStat(stateName('locked', viewer), intervals.length === 0 ? NONE : lockedText),
@@ -147,8 +125,6 @@ function sessionStats(
       ? stat('Breaks', NONE)
       : stat('Breaks', numberText(breaksOf(intervals).count), breaksText(intervals, template)),
     stat('Longest stretch', locked === 0 ? NONE : durationText(longest / 1000)),
-    endAt === null
-      ? plannedEndStat(viewer, session, session.owner, clock.until)
-      : stat('Lasted', lasted, dotted(planned, compared)),
+    endAt === null ? plannedEndStat(viewer, session, session.owner, clock.until) : stat('Lasted', lasted, planned),
   )
 }

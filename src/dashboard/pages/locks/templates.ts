@@ -6,7 +6,7 @@ import { lockRecords, type LockStats, someLocks } from '../../../stats/lock-quer
 import { lockTemplates, type TemplateUse, withUses } from '../../../stats/lock-template-queries.ts'
 import { beyondUsual } from '../../../stats/usual.ts'
 import { scaleLinear } from 'd3-scale'
-import { boxes, dots, levels, markText, percent, resultDots, type Range, round, stretched } from '../../charts/plane.ts'
+import { boxes, dots, markText, percent, resultDots, type Range, round, stretched } from '../../charts/plane.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../contract/time.ts'
 import { figuresTable, type LegendItem, legendOf, picture } from '../../charts/picture.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
@@ -168,8 +168,8 @@ function lengthAxis({ ticks }: Axis): Html {
 }
 
 /**
- * What is planned, and a dot for each lock, above each other where they lasted as long. Many locks are a band with their
- * median. The lines of the axis go on beyond it, in thousandths.
+ * What is planned, and a dot for each lock, above each other where they lasted as long, or with their number. Many locks
+ * are a band with their median. The lines of the axis go on beyond it, in thousandths.
  */
 function lengthMarks(
   use: TemplateUse,
@@ -189,7 +189,7 @@ function lengthMarks(
     const [low = 0, middle = 0, high = 0] = [0.1, 0.5, 0.9].map(share =>
       x(use.lengths[Math.floor((use.lengths.length - 1) * share)]?.length ?? 0),
     )
-    return html`${under}${levels('spread', [{ x: [low, high], y: 50 }])}${dots('filled', place, [{ at: middle, value: 50 }])}${soFar}`
+    return html`${under}${boxes('spread', [{ x: [low, high], y: [40, 60] }])}${dots('filled', place, [{ at: middle, value: 50 }])}${soFar}`
   }
   const stacks: (typeof use.lengths)[number][][] = []
   for (const one of use.lengths) {
@@ -197,13 +197,17 @@ function lengthMarks(
     if (last?.[0] !== undefined && x(one.length) - x(last[0].length) < DOT_WIDTH) last.push(one)
     else stacks.push([one])
   }
-  const points = stacks.flatMap(stack =>
-    stack.map(({ length, isCompleted }, index) => {
-      const value = 50 + ((index - (stack.length - 1) / 2) * 88) / Math.max(high, stack.length)
-      return { at: x(length), value, isPassed: isCompleted }
-    }),
-  )
-  return html`${under}${resultDots(place, points)}${soFar}`
+  const points = stacks.flatMap(stack => {
+    const isMany = stack.length > high
+    const drawn = [...Map.groupBy(stack, (one, index) => (isMany ? one.isCompleted : index)).values()]
+    return drawn.map((alike, index) => {
+      const value = 50 + (index - (drawn.length - 1) / 2) * (isMany ? 40 : 88 / high)
+      return { at: x(alike[0]?.length ?? 0), value, isPassed: alike[0]?.isCompleted === true, count: alike.length }
+    })
+  })
+  const counted = points.filter(({ count }) => count > 1)
+  const counts = counted.map(({ at, value, count }) => markText(at + 2, value, `× ${numberText(count)}`, ' at-end'))
+  return html`${under}${resultDots(place, points)}${soFar}${counts}`
 }
 
 /** Of a dot and the space around it, in per cent of a picture. */

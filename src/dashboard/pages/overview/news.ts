@@ -49,7 +49,7 @@ export function newsOf({ sessions, ...options }: Omit<Known, 'extent' | 'today'>
   ].flatMap(news => news(known) ?? [])
   // What is of this week is said first.
   const [first, second] = next !== undefined && isOfLastWeek(known) ? [next, best] : [best, next]
-  if (first === undefined) return undefined
+  if (first === undefined) return hasWeeks && hasSessions ? html`No new best in the last seven days` : undefined
   return html`${first}${second === undefined ? nothing : html`<br>${second}`}`
 }
 

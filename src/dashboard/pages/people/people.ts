@@ -80,10 +80,9 @@ async function showPeople(visit: Visit) {
           title: 'Last read',
           // Reads are counted by hours, so this is when the hour began.
           line: 'second',
-          cell: ({ lastReadAt }) =>
-            lastReadAt === null
-              ? 'Not read yet'
-              : html`Read ${now - lastReadAt < HOUR_MS ? 'in the last hour' : timeAgo(viewer, lastReadAt, now)}`,
+          before: 'last read: ',
+          cell: ({ lastReadAt: at }) =>
+            at === null ? 'never' : now - at < HOUR_MS ? 'in the last hour' : timeAgo(viewer, at, now),
         },
         actionColumn(({ handle, username }) => {
           const [path, name] = [`/people/${handle}`, names.of(username)]

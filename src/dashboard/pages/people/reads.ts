@@ -52,12 +52,11 @@ export async function readsSection(visit: Visit, names: PeopleNames): Promise<Ht
   return card(
     'Read log',
     html`
-      ${filter(names, readerId)}
       ${readsTable(visit, entries, names)}
       ${links}
       <p class="muted">A row counts the reads of one kind in one hour. Your own on these pages are not listed.</p>
     `,
-    { id: 'reads', actions: html`<a href="/people/reads.csv${chosen}" download>CSV</a>` },
+    { id: 'reads', actions: html`${filter(names, readerId)}<a href="/people/reads.csv${chosen}" download>CSV</a>` },
   )
 }
 
@@ -65,8 +64,8 @@ function filter({ readers, of }: PeopleNames, readerId: number | undefined): Htm
   if (readers.length === 0) return nothing
   return html`
     <form class="filters" action="/people#reads" data-submit-on-change>
-      <label>Reader
-        <select name="reader">${options([['', 'Everybody'], ...readers.map(({ id, username }) => [id, of(username)] as const)], readerId)}</select>
+      <label><span class="hidden">Reader</span>
+        <select name="reader">${options([['', 'All readers'], ...readers.map(({ id, username }) => [id, of(username)] as const)], readerId)}</select>
       </label>
       <button class="no-script">Show</button>
     </form>
@@ -91,7 +90,7 @@ function readsTable({ viewer }: Visit, entries: readonly ReadEntry[], names: Peo
         cell: ({ area, kind }) =>
           `${area === null ? NONE : areaLabels[area]}${kind === null ? '' : `, ${readTypeLabels[kind]}`}`,
       },
-      { title: 'Times', numeric: true, line: 'first', cell: ({ count }) => numberText(count) },
+      { title: 'Times', numeric: true, line: 'first', unit: '\u00a0×', cell: ({ count }) => numberText(count) },
     ],
     entries,
   )

@@ -6,7 +6,7 @@ import { unitNames } from '../../visit.ts'
 
 /** How the account sees its records everywhere, and in this browser. */
 export function accountSettings({ viewer, query }: Visit): Html {
-  const { session, timeZone, units, theme } = viewer
+  const { session, timeZone, units } = viewer
   const saved = (title: string, name: string) =>
     html`${title}${query.get('saved') === name ? html` <span class="state on" role="status">Saved</span>` : nothing}`
   const allZones = zones(timeZone).map(zone => [zone, zone.replaceAll('_', ' ')] as const)
@@ -24,26 +24,19 @@ export function accountSettings({ viewer, query }: Visit): Html {
         </form>
       `,
     )}
-    ${setting('Theme', 'In this browser.', choice('Theme', '/display', 'theme', THEMES, theme))}
   `
 }
 
 export function privacySettings({ viewer: { discreet, hasShortcut } }: Visit): Html {
   return html`
-    ${setting('Hide names', 'Names, types and texts, in this browser.', choice('Hide names', '/display', 'discreet', SWITCH, discreet ? '1' : '0'))}
-    ${setting('Shortcut', 'Key D hides names.', choice('Shortcut', '/display', 'shortcut', SWITCH, hasShortcut ? '1' : '0'))}
+    ${setting('Hide names', 'Neutral words in place of names, types and texts, in this browser.', choice('Hide names', '/display', 'discreet', SWITCH, discreet ? '1' : '0'))}
+    ${setting('Shortcut', 'The key D hides names on every page.', choice('Shortcut', '/display', 'shortcut', SWITCH, hasShortcut ? '1' : '0'))}
   `
 }
 
 const languageChoices: Choices = [
   ['', 'As this browser'],
   ...languages.map(tag => [tag, capital(new Intl.DisplayNames(tag, { type: 'language' }).of(tag) ?? tag)] as const),
-]
-
-const THEMES: Choices = [
-  ['auto', 'System'],
-  ['light', 'Light'],
-  ['dark', 'Dark'],
 ]
 
 const SWITCH: Choices = [

@@ -84,7 +84,12 @@ function passkeyTable({ viewer, now, site }: Visit, passkeys: readonly PasskeyFa
         cell: passkey => html`<strong>${recordName(viewer, 'passkey', passkey)}</strong>${hostNote(passkey)}`,
       },
       { title: 'Created', line: 'second', before: 'created ', cell: ({ created_at }) => dateText(viewer, created_at) },
-      { title: 'Last used', line: 'second', cell: ({ last_used_at: at }) => lastUsed(viewer, at, now) },
+      {
+        title: 'Last used',
+        line: 'second',
+        before: 'last used: ',
+        cell: one => lastUsed(viewer, one.last_used_at, now),
+      },
       actionColumn<PasskeyFacts>(passkey =>
         action(`/settings/passkeys/${passkey.id}/remove`, 'Remove', recordName(viewer, 'passkey', passkey)),
       ),
@@ -223,7 +228,7 @@ export async function oidcSetting({ store, viewer, now }: Visit, oidc: Oidc): Pr
       )
     : setting(
         title,
-        html`Linked on ${dateText(viewer, link.linked_at)}. ${lastUsed(viewer, link.last_used_at, now)}`,
+        html`Linked on ${dateText(viewer, link.linked_at)}. Last used: ${lastUsed(viewer, link.last_used_at, now)}.`,
         html`<a class="button" href="/settings/oidc/remove">Remove link</a>`,
       )
 }

@@ -5,7 +5,7 @@ import { isRefusal, Refusal } from '../../../contract/refusal.ts'
 import { checkConnection, type CheckedSource } from '../../../pull/check-connection.ts'
 import { changeKey, connectSource, readConnection, whyNotOffered } from '../../../pull/connections.ts'
 import { isPassing } from '../../../pull/stored-key.ts'
-import { code, CONNECT, facts, options, SERVER_WAY, way } from '../../layout/components.ts'
+import { code, CONNECT, facts, options, SERVER_WAY, stepsCard, way } from '../../layout/components.ts'
 import { formPage, problemOf } from '../../layout/form-page.ts'
 import { fieldText, html, type Html, nothing } from '../../html.ts'
 import { type DashboardPage, type PageResult, redirect, type View, view, type Visit } from '../../page.ts'
@@ -104,16 +104,12 @@ async function showForm(visit: Visit, { origin = '', every = DEFAULT_MINUTES, pr
       </label>
       ${isOnce ? html`<p class="muted">Whoever runs this service has named no file for the secret that encrypts keys, so it cannot be kept current. The setting <code>${settings.secretFile.env}</code> changes that. If the service restarts before everything is copied, you enter the key again.</p>` : nothing}
     `,
-    beside: html`
-      <section class="card"><h2>What happens</h2>
-        <ol class="stack">
-          <li>The address and the key are checked. The key is stored encrypted and sent nowhere else.</li>
-          <li>You see whose key it is and what it may read. Nothing is copied before you confirm.</li>
-          <li>Your records are copied, which takes about a minute for each year. Nothing is changed there.</li>
-          <li>After that, only new and changed records are fetched, as often as you choose.</li>
-        </ol>
-      </section>
-    `,
+    beside: stepsCard([
+      'The address and the key are checked. The key is stored encrypted and sent nowhere else.',
+      'You see whose key it is and what it may read. Nothing is copied before you confirm.',
+      'Your records are copied, which takes about a minute for each year. Nothing is changed there.',
+      'After that, only new and changed records are fetched, as often as you choose.',
+    ]),
   })
 }
 

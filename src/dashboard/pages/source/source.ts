@@ -25,7 +25,17 @@ import { type DashboardPage, redirect, view, type Visit } from '../../page.ts'
 import { kindName } from '../../text/labels.ts'
 import { freeText } from '../../text/names.ts'
 import { daysText } from '../../text/period.ts'
-import { agoText, countText, dateTime, durationText, momentText, NONE, numberText, timeAgo } from '../../text/text.ts'
+import {
+  agoText,
+  countText,
+  dateTime,
+  durationText,
+  momentText,
+  NONE,
+  numberText,
+  timeAgo,
+  unbroken,
+} from '../../text/text.ts'
 import { connectPages, connectWay } from './connect.ts'
 import { changePages, filePages, typedCard, typedPages } from './changes.ts'
 import { rejectedOf, rejectedPages } from './rejected.ts'
@@ -156,9 +166,9 @@ function sourceTable({ viewer, now }: Visit, rows: readonly SourceRow[]): Html {
     [
       { title: 'Source', line: 'first', cell: ({ name }) => name },
       {
-        title: 'Records',
+        title: 'Sessions and locks',
         line: 'second',
-        cell: ({ training, locks }) => `${countText(training, 'training session')}, ${countText(locks, 'lock')}`,
+        cell: ({ training, locks }) => unbroken(`${countText(training, 'session')}, ${countText(locks, 'lock')}`),
       },
       {
         title: 'Days',
@@ -206,7 +216,7 @@ function nextText({ viewer, now }: Visit, { state, holder, next_at: next }: Conn
   if (state === 'stopped') return 'Stopped: what was copied is kept.'
   return state === 'due' || next === null
     ? 'The next round waits for its turn.'
-    : `The next fetch is ${agoText(viewer, next, now)}.`
+    : `The next pull is ${agoText(viewer, next, now)}.`
 }
 
 /** Also that this process cannot read the key, and that the disk is full: no round may have told that. */

@@ -162,7 +162,7 @@ export async function sessionRows(
   const isCompared = [...usual.values()].some(one => one !== undefined)
   return html`
     ${table('Sessions', sessionColumns(visit, programs, { query, range, usual }), rows, { id: 'session-table' })}
-    ${isCompared && legendOf([['usual', 'Usual with the program; ▲ more than a point above it, ▼ below it']])}
+    ${legendOf([...(isCompared ? ([['usual', 'Usual with the program; ▲ more than a point above it, ▼ below it']] as const) : []), ['filled', 'Passed'], ['hollow', 'Not passed']])}
     ${tableFoot(visit.path, visit.query, paged)}
   `
 }

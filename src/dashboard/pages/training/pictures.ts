@@ -3,7 +3,7 @@ import { countedUntil } from '../../../stats/known-time.ts'
 import type { SessionStats, Totals, TrainingSummary } from '../../../stats/training.ts'
 import { type Usual, usualOfProgram } from '../../../stats/usual.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
-import { breakBoxes, edgeOf, gradeRange, linePath, markText, resultDots, uprights, plane } from '../../charts/plane.ts'
+import { breakBoxes, edgeOf, gradeRange, linePath, markText, resultDots, plane } from '../../charts/plane.ts'
 import { figuresTable, type LegendItem, picture } from '../../charts/picture.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
 import type { TableColumn } from '../../layout/components.ts'
@@ -17,10 +17,10 @@ import {
   type Measured,
   partFigures,
   type PartRow,
+  rangeBand,
   strip,
   summaryOf,
   type TimeInParts,
-  usualBand,
   usualColumn,
   usualLegend,
   usualOf,
@@ -80,7 +80,7 @@ export function gradePicture(viewer: Viewer, shown: ShownSessions, byType: Html 
     drawing:
       drawn.length === 0
         ? undefined
-        : html`${space.axes}${usualBand(space, places, usual)}${breaks}${isDense ? uprights('spread', space, line) : nothing}${linePath('line', space, points)}${resultDots(space, [...running, ...marks])}${gradeTexts(space, line, marks)}`,
+        : html`${space.axes}${isDense ? rangeBand(space, time.parts, summary.spreads, 'spread') : nothing}${rangeBand(space, places, usual)}${breaks}${linePath('line', space, points)}${resultDots(space, [...running, ...marks])}${gradeTexts(space, line, marks)}`,
     empty: `${NO_GRADES}.`,
     legend: drawn.length === 0 ? [] : legend,
     figures: isDense
@@ -138,7 +138,7 @@ export function gradeStrip(viewer: Viewer, shown: ShownSessions): Html {
   const space = planeOf(viewer, shown, [...points.map(({ value }) => value), ...ends(usual)])
   const [most] = points.toSorted((a, b) => b.value - a.value)
   return strip(
-    html`${usualBand(space, shown.time.parts, usual)}${linePath('line', space, line)}${resultDots(space, points)}${most && markText(space.x(most.at), space.y(most.value), numberText(most.value), edgeOf(space.x(most.at)))}`,
+    html`${rangeBand(space, shown.time.parts, usual)}${linePath('line', space, line)}${resultDots(space, points)}${most && markText(space.x(most.at), space.y(most.value), numberText(most.value), edgeOf(space.x(most.at)))}`,
   )
 }
 

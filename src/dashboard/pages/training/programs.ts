@@ -138,7 +138,7 @@ function gradesOf(grades: ProgramUse['lastGrades'], [low, high]: Range): Html {
     y: (grade: number) => 90 - ((grade - low) * 80) / (high - low),
   }
   const ends = levels(
-    'grid',
+    'grid wide',
     [low, high].map(grade => ({ x: [0, 89], y: space.y(grade) })),
   )
   const last = points.at(-1)?.value ?? 0

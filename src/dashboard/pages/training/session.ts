@@ -1,3 +1,4 @@
+import { sum } from '../../../contract/numbers.ts'
 import { DAY_MS } from '../../../contract/time.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
 import type { TrainerSegment, TrainingSession } from '../../../contract/training-sessions.ts'
@@ -63,6 +64,7 @@ async function showSession(visit: Visit) {
     back: visit.sectionStart,
     lead: dotted(
       html`${dateTime(viewer, session.at, now)}${session.isTyped ? TYPED : nothing}`,
+      segments.length > 0 && durationText(sum(segments.map(({ durationMeasured }) => durationMeasured))),
       programLink(names, session.program),
       owner === viewer.subject.id ? nothing : personName(viewer, personOf(viewer, owner)),
     ),
@@ -189,7 +191,6 @@ function amountStats(
   )
   const passed = judged.filter(segment => segment.passed).length
   const others = segments.length - judged.length
-  const seconds = segments.reduce((sum, { durationMeasured }) => sum + durationMeasured, 0)
   const usual = usualOfProgram(sessions, own, ({ reps }) => reps)
   const ranked = sessions.filter(({ program, at }) => program === session.program && at <= now)
   const most = (valueOf: (one: SessionStats) => number) =>
@@ -210,7 +211,6 @@ function amountStats(
       distanceOf(viewer, session),
       most(({ distance }) => distance ?? 0),
     ),
-    stat('Time', segments.length === 0 ? NONE : durationText(seconds)),
     stat(
       'Segments passed',
       judged.length === 0 ? NONE : `${numberText(passed)} of ${numberText(judged.length)}`,
@@ -228,10 +228,11 @@ function segmentTable({ viewer, path, query }: Visit, segments: readonly Row[], 
   const graded = segments.filter(({ percentGrade, passed }) => percentGrade > 0 || !passed)
   const [weakest, next] = graded.toSorted((a, b) => a.percentGrade - b.percentGrade)
   const isWeakest = (one: Row) => one === weakest && next !== undefined && weakest.percentGrade < next.percentGrade
+  const isGraded = graded.some(({ position, type, passed }) => passed && passingAt(passing, position - 1, type) === 0)
   const isKnown = segments.some(({ position, type }) => passingAt(passing, position - 1, type) !== undefined)
   return html`
     ${table<Row>('Segments', segmentColumns(viewer, segments, isWeakest, passing), paged.rows)}
-    ${isKnown && html`<p class="muted small">The tick is the passing grade of the program today. Segments without a bar are not judged.</p>`}
+    ${isKnown && html`<p class="muted small">The tick is the passing grade of the program today. Segments without a bar are not judged${isGraded && ', but count in the grade'}.</p>`}
     ${tableFoot(path, query, paged, 'rows')}
   `
 }

@@ -179,7 +179,7 @@ function gradeStep(
     const text = index === first ? numberText : percentText
     return html`<a href="${addressOf(trainingAddresses, query, { days })}">${medianFigure(median, scopeOf(query, shown), text)}</a>`
   })
-  return html`${from} → ${to}`
+  return html`${from}\u00a0→ ${to}`
 }
 
 /** How much there was so far this week, and what is usual at the same point of a week, if records are known up to now. */
