@@ -230,7 +230,7 @@ export interface PartRow {
   readonly index: number
 }
 
-/** `Least completed: Five day lock, 8 of 12 (67 %); others 24 of 24 (100 %)`: that with the smallest share, beside the others. */
+/** `Least completed: Five day lock, 8 of 12 (67 %); others 100 %`: that with the smallest share, beside the others. */
 export function leastNews(
   all: readonly { readonly name: () => Html; readonly done: number; readonly of: number }[],
   [done, allDone]: readonly [done: string, allDone: string],
@@ -238,12 +238,11 @@ export function leastNews(
   const [least, ...rest] = all.filter(one => one.of > 0).toSorted((a, b) => a.done / a.of - b.done / b.of)
   if (least === undefined || rest.length === 0) return undefined
   const [restDone, restOf] = [sum(rest.map(one => one.done)), sum(rest.map(one => one.of))]
-  const ofAll = (some: number, total: number) =>
-    `${numberText(some)} of ${numberText(total)} (${partText(some, total)})`
+  const ofAll = `${numberText(least.done)} of ${numberText(least.of)} (${partText(least.done, least.of)})`
   const text =
     least.done === least.of
       ? allDone
-      : html`Least ${done}: ${least.name()}, ${ofAll(least.done, least.of)}; others ${ofAll(restDone, restOf)}`
+      : html`Least ${done}: ${least.name()}, ${ofAll}; others ${partText(restDone, restOf)}`
   return html`<span class="news">${text}</span>`
 }
 

@@ -184,7 +184,7 @@ function lengthMarks(
   const running = lengthsOf({ ...use, lengths: [] }, until)
     .slice(2)
     .map(length => ({ at: x(length), value: 50, text: `${durationText(length / 1000)} so far` }))
-  const soFar = html`${dots('so-far', place, running)}${running.map(({ at, text }) => (at < 50 ? markText(at + 2, 50, text, ' quiet at-end') : markText(at - 2, 50, text, ' quiet inside end')))}`
+  const soFar = html`${dots('so-far', place, running)}${running.map(({ at, text }) => (at < 50 ? markText(at, 50, text, ' quiet at-end') : markText(at - 2, 50, text, ' quiet inside end')))}`
   if (use.lengths.length > MAX_DRAWN) {
     const [low = 0, middle = 0, high = 0] = [0.1, 0.5, 0.9].map(share =>
       x(use.lengths[Math.floor((use.lengths.length - 1) * share)]?.length ?? 0),
@@ -206,7 +206,7 @@ function lengthMarks(
     })
   })
   const counted = points.filter(({ count }) => count > 1)
-  const counts = counted.map(({ at, value, count }) => markText(at + 2, value, `× ${numberText(count)}`, ' at-end'))
+  const counts = counted.map(({ at, value, count }) => markText(at, value, `× ${numberText(count)}`, ' at-end'))
   return html`${under}${resultDots(place, points)}${soFar}${counts}`
 }
 

@@ -116,7 +116,7 @@ function gradeTexts(
 ): Html {
   const end = line.at(-1)
   const [best, ...others] = marks.toSorted((a, b) => b.value - a.value || b.at - a.at)
-  return html`${end && markText(x(end.until) + 1.5, y(end.value), numberText(end.value), ' at-end')}${
+  return html`${end && markText(x(end.until), y(end.value), numberText(end.value), ' at-end')}${
     best === undefined || best === end || best.value === others.at(-1)?.value
       ? nothing
       : markText(x(best.at), y(best.value), numberText(best.value), edgeOf(x(best.at)))

@@ -142,7 +142,7 @@ function gradesOf(grades: ProgramUse['lastGrades'], [low, high]: Range): Html {
     [low, high].map(grade => ({ x: [0, 89], y: space.y(grade) })),
   )
   const last = points.at(-1)?.value ?? 0
-  return html`${strip(html`${ends}${linePath('line', space, points)}${resultDots(space, points)}${markText(91, space.y(last), numberText(last), ' at-end')}`, 48)}<span class="hidden">${grades.map(({ value }) => percentText(value)).join(', ')}</span>`
+  return html`${strip(html`${ends}${linePath('line', space, points)}${resultDots(space, points)}${markText(88, space.y(last), numberText(last), ' at-end')}`, 48)}<span class="hidden">${grades.map(({ value }) => percentText(value)).join(', ')}</span>`
 }
 
 async function showProgram(visit: Visit) {
@@ -243,7 +243,7 @@ function detailsText(segment: TemplateSegment): string {
   const { type, duration, repeat, passFailEnabled, passGradeThreshold } = segment
   const length = isCounted(type) ? countText(duration, 'repetition') : durationText(duration)
   const isPassing = passFailEnabled !== false && passGradeThreshold !== undefined
-  const passes = isPassing ? `, passes at ${percentText(passGradeThreshold)}` : ''
+  const passes = isPassing ? `, passes\u00a0at\u00a0${percentText(passGradeThreshold)}` : ''
   return `${length}${repeat > 1 ? ' each' : ''}${passes}`
 }
 
