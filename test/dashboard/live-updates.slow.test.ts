@@ -141,7 +141,7 @@ describe('pages that follow what happens, in a browser', needsChromium, () => {
     await page.goto(`${service.url}/training`)
     await page.locator('.account > summary').click()
     await page.getByLabel('Records of').selectOption({ label: 'robin' })
-    await page.getByText('robin · locks and training · read only').waitFor()
+    await page.locator('.banner', { hasText: 'locks and training' }).waitFor()
     assert.match(await page.title(), /robin/)
     await assertAccessible(page, 'the banner')
     for (const path of ['/keys', '/settings', '/people']) {

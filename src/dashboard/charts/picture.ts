@@ -40,7 +40,7 @@ export function picture(shown: Picture): Html {
 }
 
 export function legendOf(items: readonly LegendItem[]): Html {
-  return html`<ul class="legend">${items.map(([look, text]) => html`<li>${legendMark(look)}${text}</li>`)}</ul>`
+  return html`<ul class="legend">${items.map(([look, text]) => html`<li>${look !== '' && legendMark(look)}${text}</li>`)}</ul>`
 }
 
 /** A mark as pictures draw it, beside the text that says what it means. */

@@ -485,7 +485,8 @@ export function summaryOf(
   if (last !== undefined) {
     const beside = last.usual === undefined ? '' : `, ${beyondText(last.value, last.usual, words)}`
     const isLast = parts.some(({ isCurrent, begin }) => isCurrent && begin === last.part.until)
-    return html`<b>${text(last.value)}</b> ${isLast ? 'last' : 'in the last whole'} ${unit}${beside}`
+    const soFar = isLast && running !== null && running > 0 ? `; this ${unit} ${text(running)} so far` : ''
+    return html`<b>${text(last.value)}</b> ${isLast ? 'last' : 'in the last whole'} ${unit}${beside}${soFar}`
   }
   return measured.some(({ value }) => (value ?? 0) > 0) ? `Nothing in a whole ${unit}.` : 'Nothing in this period.'
 }

@@ -74,5 +74,5 @@ export const scopeLabels: Readonly<Record<string, string>> = {
   'lkbx:read': 'Locks',
   'dtt:read': 'Training',
   'shared:access': 'Shared records',
-  'status:read': 'Status and statistics only',
+  'status:read': 'Status and statistics',
 }

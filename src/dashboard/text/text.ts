@@ -220,12 +220,6 @@ export function distanceText({ units }: { readonly units: Units }, micrometres: 
   return `${(isInColumn && !isLong ? DECIMAL : NUMBER).format(isLong ? Math.round(value) : value)}\u00a0${unit}`
 }
 
-/** The whole minutes between two times of the clock. */
-export function minutesBetween(start: number, end: number): string {
-  const minutes = Math.floor(end / 60_000) - Math.floor(start / 60_000)
-  return minutesText(end - start < 60_000 ? end - start : minutes * 60_000)
-}
-
 /** A distance that stands alone: `12.3 km` from 1,000 m on, `1.5 mi` from 5,280 ft on. Columns have one unit. */
 export function longDistanceText(viewer: { readonly units: Units }, micrometres: number): string {
   const [value, unit] = distanceIn(viewer.units, micrometres)

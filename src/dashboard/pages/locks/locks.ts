@@ -39,8 +39,8 @@ const locks: Area<PeriodQuery, ShownWithNow, LockStats> = {
   list: 'Locks',
   addresses: lockAddresses,
   nothingYet: viewer => [
-    'No lock sessions yet',
-    `This page will show the running session, the ${lockText('locked time', viewer)} by week and month, and every session with its breaks.`,
+    'No locks yet',
+    `This page will show the running lock, the ${lockText('locked time', viewer)} by week and month, and every lock with its breaks.`,
   ],
   async read(visit, query, period) {
     const { store, viewer, pageAccess, now } = visit
@@ -58,10 +58,7 @@ const locks: Area<PeriodQuery, ShownWithNow, LockStats> = {
     const endings = counted.length > MAX_JUDGED ? undefined : await endingsOf(visit, counted, time)
     return { ...shown, active, newest, endings }
   },
-  none: (_viewer, { period }) => [
-    'No lock sessions',
-    `There is none${period === undefined ? '' : ` ${periodText(period)}`}.`,
-  ],
+  none: (_viewer, { period }) => ['No locks', `There is none${period === undefined ? '' : ` ${periodText(period)}`}.`],
   heading: (visit, shown) =>
     html`<span data-live="state">${headline(visit, shown.active, shown.newest, shown.until, lockVerdict(visit.viewer, shown))}</span>`,
   lead: (visit, { active }) => active && html`<span data-live="now">${nowLine(visit, active)}</span>`,

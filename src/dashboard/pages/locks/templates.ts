@@ -148,7 +148,7 @@ function axisOf(lengths: readonly number[]) {
   const { unit, units } = UNITS.find(({ unit }) => most > 2 * unit) ?? { unit: MINUTE_MS, units: 'minutes' }
   const scale = scaleLinear([Math.max(0, Math.floor(least / unit) - 0.5), most / unit + 0.5], [2, 98])
   const [first = 0, last = 0] = scale.domain()
-  const values = scale.ticks(Math.min(6, last - first))
+  const values = scale.ticks(last - first < 3 ? 5 : Math.min(6, last - first))
   return {
     units,
     x: (length: number) => scale(length / unit),

@@ -96,7 +96,7 @@ export function breaksText(intervals: readonly LockInterval[], template: LockTem
   if (count === 0) return undefined
   const { isBreakEnabled = false, breakMaximum = 0 } = template ?? {}
   const none = isBreakEnabled && breakMaximum > 0 ? `, none over\u00a0${durationText(breakMaximum)}` : ''
-  return `${durationText(total / 1000)} in breaks${over === 0 ? none : `, ${numberText(over)} over\u00a0${durationText(breakMaximum)}`}`
+  return `${durationText(total / 1000)} in breaks${over === 0 ? none : `, ${numberText(over)}\u00a0over\u00a0${durationText(breakMaximum)}`}`
 }
 
 /** By how many milliseconds a break was longer than its template allows. */
@@ -140,10 +140,9 @@ export function plannedEndDistance(lock: LockStats, until: number): string {
   const { plannedEnd, isPaused, left } = countdown
   if (left !== null && left <= 0) return `passed ${inTime(plannedEnd, until)}`
   if (isPaused) return 'countdown paused'
-  // What has passed is rounded down, so this is rounded up: together they are what was planned.
   const seconds = (plannedEnd - until) / 1000
   const unit = seconds >= 86_400 ? 3600 : seconds >= 3600 ? 60 : 1
-  return inTime(until + Math.ceil(seconds / unit) * unit * 1000, until)
+  return inTime(until + Math.round(seconds / unit) * unit * 1000, until)
 }
 
 /** The planned end of a running lock, and how far it is. Only the record of a session says that it has ended. */

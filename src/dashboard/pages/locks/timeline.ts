@@ -9,7 +9,7 @@ import { html, type Html, nothing, type Part } from '../../html.ts'
 import type { Viewer } from '../../page.ts'
 import { intervalName, stateName } from './states.ts'
 import { overMaximum } from './time.ts'
-import { dateFormat, dayRange, durationText, minutesBetween, stretchText, timeOfDay } from '../../text/text.ts'
+import { dateFormat, dayRange, durationText, minutesText, stretchText, timeOfDay } from '../../text/text.ts'
 
 /** When a lock was locked and open: on one line, or on a line for each day or for each few weeks. */
 
@@ -124,8 +124,8 @@ function stretchFigures(
   x: (at: number) => number,
 ): Html {
   const all = stretchesOf(session)
-  const clockOf = (at: number) => Date.parse(`${wallClock(at, viewer.timeZone)}Z`) - at
-  const isChanged = (start: number, end: number) => clockOf(start) !== clockOf(end)
+  const offsetOf = (at: number) => Math.round((Date.parse(`${wallClock(at, viewer.timeZone)}Z`) - at) / MINUTE_MS)
+  const isChanged = (start: number, end: number) => offsetOf(start) !== offsetOf(end)
   return figuresTable({
     title: 'Figures by stretch',
     columns: [
@@ -138,7 +138,7 @@ function stretchFigures(
       {
         title: stateName('locked', viewer),
         line: 'first',
-        cell: ({ locked }) => (locked === undefined ? '' : minutesBetween(locked.start, locked.end)),
+        cell: ({ locked }) => (locked === undefined ? '' : minutesText(locked.end - locked.start)),
       },
       {
         title: 'Break after',
@@ -158,7 +158,7 @@ function stretchFigures(
 function openText(interval: LockInterval, template: LockTemplate | undefined): Part {
   const over = overMaximum(interval, template)
   const name = interval.type === 'break' ? '' : `${intervalName(interval)}\u00a0`
-  return html`${name}${minutesBetween(interval.start, interval.end)}${over === 0 ? nothing : html` <span class="state warn">${durationText(over / 1000)} over</span>`}`
+  return html`${name}${minutesText(interval.end - interval.start)}${over === 0 ? nothing : html` <span class="state warn">${durationText(over / 1000)} over</span>`}`
 }
 
 /** Each time under lock, and what came after it, up to the next one. The first may have no time under lock. */

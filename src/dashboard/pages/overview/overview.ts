@@ -48,7 +48,7 @@ async function showOverview(visit: Visit) {
     return view({
       title: 'Overview',
       heading: html`Bring your records in`,
-      lead: 'Lockstep keeps your lock and training history and shows how it goes. Choose a way below; then this page looks like the example.',
+      lead: 'Lockstep keeps your lock and training history and shows how it goes. Choose a way below. The example shows what comes.',
       body: html`${notice}${bothWays}${EXAMPLE}`,
     })
   const { heading, news, cards, trained, locked } = shown

@@ -74,7 +74,7 @@ function dayStrip(viewer: Viewer, days: readonly LockStatistics[], today: number
   return html`<a class="days-strip" href="/locks?from=${formatDate(first)}&to=${formatDate(today)}">${strip(
     html`${levels('grid', [{ x: [0, 100], y: 100 }])}${boxes('solid', bars.slice(0, -1))}${boxes('so-far', bars.slice(-1))}`,
     88,
-  )}<span class="ends small muted"><span>${shortDay(first * DAY_MS)}</span><span>${lockText('Locked', viewer)} by day</span><span>Today</span></span></a>`
+  )}<span class="ends small muted"><span>${shortDay(first * DAY_MS)}</span><span>${lockText('Locked', viewer)} by day, up to 24\u00a0h</span><span>Today</span></span></a>`
 }
 
 /** What has not begun yet is not zero. */

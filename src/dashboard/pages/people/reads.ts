@@ -56,7 +56,10 @@ export async function readsSection(visit: Visit, names: PeopleNames): Promise<Ht
       ${links}
       <p class="muted">A row counts the reads of one kind in one hour. Your own on these pages are not listed.</p>
     `,
-    { id: 'reads', actions: html`${filter(names, readerId)}<a href="/people/reads.csv${chosen}" download>CSV</a>` },
+    {
+      id: 'reads',
+      actions: html`<div class="row">${filter(names, readerId)}<a href="/people/reads.csv${chosen}" download>CSV</a></div>`,
+    },
   )
 }
 

@@ -25,17 +25,7 @@ import { type DashboardPage, redirect, view, type Visit } from '../../page.ts'
 import { kindName } from '../../text/labels.ts'
 import { freeText } from '../../text/names.ts'
 import { daysText } from '../../text/period.ts'
-import {
-  agoText,
-  countText,
-  dateTime,
-  durationText,
-  momentText,
-  NONE,
-  numberText,
-  timeAgo,
-  unbroken,
-} from '../../text/text.ts'
+import { agoText, countText, dateTime, durationText, momentText, NONE, numberText, timeAgo } from '../../text/text.ts'
 import { connectPages, connectWay } from './connect.ts'
 import { changePages, filePages, typedCard, typedPages } from './changes.ts'
 import { rejectedOf, rejectedPages } from './rejected.ts'
@@ -150,7 +140,7 @@ async function sourceRows(
   }
   const imported = {
     from: undefined,
-    name: 'Imported on the server',
+    name: 'Imported by an administrator',
     at: asOf,
     outcome: 'No automatic updates',
   }
@@ -166,9 +156,9 @@ function sourceTable({ viewer, now }: Visit, rows: readonly SourceRow[]): Html {
     [
       { title: 'Source', line: 'first', cell: ({ name }) => name },
       {
-        title: 'Sessions and locks',
+        title: 'Sessions',
         line: 'second',
-        cell: ({ training, locks }) => unbroken(`${countText(training, 'session')}, ${countText(locks, 'lock')}`),
+        cell: ({ training, locks }) => `${countText(training, 'training session')}, ${countText(locks, 'lock')}`,
       },
       {
         title: 'Days',
@@ -288,8 +278,8 @@ function actionsOf(visit: Visit, connection: Connection, source: SourceStatus | 
     <div class="buttons">
       ${needsKey ? link('key', 'Change key', true) : nothing}
       ${canGoOn ? button('continue', 'Continue', true) : nothing}
-      ${isComplete ? html`<a class="button${needsKey || canGoOn ? '' : ' primary'}" href="/">Go to the overview</a>` : nothing}
       ${state === 'waiting' || state === 'due' ? html`${button('pull', 'Pull now')}${button('stop', 'Stop')}` : nothing}
+      ${isComplete && html`<a class="button" href="/">Go to the overview</a>`}
     </div>
     <details>
       <summary>Change this source</summary>
@@ -315,8 +305,9 @@ type Round = Awaited<ReturnType<typeof listRounds>>[number]
 
 /** What came in from the connected server and from files, the newest first. */
 function arrivals({ viewer }: Visit, rounds: readonly Round[], files: readonly ImportedFile[]): Html {
+  const nameOf = ({ added, replaced }: Round) => (added + replaced > 0 ? 'Server' : 'Server, nothing new')
   const rows = [
-    ...rounds.map(round => ({ ...round, at: round.ended_at, name: 'Server', removable: 0, id: 0 })),
+    ...rounds.map(round => ({ ...round, at: round.ended_at, name: nameOf(round), removable: 0, id: 0 })),
     ...files.map(file => ({
       ...file,
       name: freeText(viewer, file.name) || 'File',

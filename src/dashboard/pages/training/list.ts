@@ -8,7 +8,7 @@ import { type Days, daysName, type PeriodQuery } from '../../text/period.ts'
 import { type Addresses, addressOf, fewAtOnce } from '../area.ts'
 import { trainingFields } from '../../../archive/formats/tables.ts'
 import { trainingRecords } from '../../../stats/training-queries.ts'
-import { legendOf } from '../../charts/picture.ts'
+import { type LegendItem, legendOf } from '../../charts/picture.ts'
 import { boxes, dots, gradeRange, levels, type Range } from '../../charts/plane.ts'
 import { spanCell } from '../parts.ts'
 import { type TableColumn, fieldColumns, options, table, TYPED, paginate, tableFoot } from '../../layout/components.ts'
@@ -160,9 +160,16 @@ export async function sessionRows(
   const usual = new Map(paged.rows.map(one => [one.id, usualOf(one)]))
   const rows = await Array.fromAsync(withRecords(visit, paged.rows))
   const isCompared = [...usual.values()].some(one => one !== undefined)
+  const marks = '▲ ▼ More than a point above or below usual'
+  const usualItems: LegendItem[] = isCompared
+    ? [
+        ['usual', 'Usual with the program'],
+        ['', marks],
+      ]
+    : []
   return html`
     ${table('Sessions', sessionColumns(visit, programs, { query, range, usual }), rows, { id: 'session-table' })}
-    ${legendOf([...(isCompared ? ([['usual', 'Usual with the program; ▲ more than a point above it, ▼ below it']] as const) : []), ['filled', 'Passed'], ['hollow', 'Not passed']])}
+    ${legendOf([...usualItems, ['filled', 'Passed'], ['hollow', 'Not passed']])}
     ${tableFoot(visit.path, visit.query, paged)}
   `
 }

@@ -103,13 +103,13 @@ export function programColumns(
       cell: ({ id }) => percentText(useOf.get(id)?.median ?? null),
     },
     {
-      title: 'Passed: last ten · all',
+      title: 'Passed, last ten',
       numeric: true,
       line: 'second',
       unit: ' passed',
       cell: ({ id }) => {
         const { passed = 0, sessions = 0, lastGrades = [] } = useOf.get(id) ?? {}
-        return html`<b>${passedOf(lastGrades)} of ${lastGrades.length}</b><span class="wide"> · ${partText(passed, sessions)} of ${numberText(sessions)}</span>`
+        return html`<b>${passedOf(lastGrades)} of ${lastGrades.length}</b><br><small class="wide muted">${partText(passed, sessions)} of all ${numberText(sessions)}</small>`
       },
     },
     {
