@@ -141,7 +141,7 @@ describe('pages that follow what happens, in a browser', needsChromium, () => {
     await page.goto(`${service.url}/training`)
     await page.locator('.account > summary').click()
     await page.getByLabel('Records of').selectOption({ label: 'robin' })
-    await page.locator('.banner', { hasText: 'locks and training' }).waitFor()
+    await page.locator('.banner', { hasText: /^\s*robin\s+locks and training\s+read only/ }).waitFor()
     assert.match(await page.title(), /robin/)
     await assertAccessible(page, 'the banner')
     for (const path of ['/keys', '/settings', '/people']) {

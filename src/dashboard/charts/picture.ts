@@ -23,7 +23,7 @@ export interface Picture {
   readonly figures?: Html
 }
 
-/** A style of marks in a picture, and what it means. */
+/** A style of marks in a picture, and what it means; an empty one for signs in the text itself. */
 export type LegendItem = readonly [look: string, text: string]
 
 export function picture(shown: Picture): Html {

@@ -191,7 +191,7 @@ function footer(viewer: Viewer, isOwn: boolean, owner: Part): Html {
   return html`
     <footer>
       <p class="on-paper">Records of ${owner}</p>
-      <p class="on-paper">Times in ${timeZone.replaceAll('_', ' ')}; no year means ${thisYear()}</p>
+      <p class="on-paper">Times in ${timeZone.replaceAll('_', ' ')}${thisYear() && `; no year means ${thisYear()}`}</p>
       ${asOf === null || !isOwn ? nothing : html`<p>Records as of <a href="/source">${dateTime(viewer, asOf)}</a></p>`}
       <p class="off-paper row"><span class="wide">Lockstep ${version}</span><a href="/docs">API reference</a></p>
     </footer>

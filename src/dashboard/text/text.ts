@@ -36,6 +36,7 @@ export function thisYear(): string | undefined {
   return current.getStore()?.year
 }
 
+/** Whether the year of a day that is shown goes without saying. */
 export function isThisYear(viewer: Zoned, instant: number): boolean {
   return thisYear() === yearOf(viewer, instant)
 }

@@ -105,10 +105,10 @@ async function showForm(visit: Visit, { origin = '', every = DEFAULT_MINUTES, pr
       ${isOnce ? html`<p class="muted">Whoever runs this service has named no file for the secret that encrypts keys, so it cannot be kept current. The setting <code>${settings.secretFile.env}</code> changes that. If the service restarts before everything is copied, you enter the key again.</p>` : nothing}
     `,
     beside: stepsCard([
-      'The address and the key are checked. The key is stored encrypted and sent nowhere else.',
+      'The address and the key are checked. The key is sent nowhere else.',
       'You see whose key it is and what it may read. Nothing is copied before you confirm.',
-      'Your records are copied, which takes about a minute for each year. Nothing is changed there.',
-      'After that, only new and changed records are fetched, as often as you choose.',
+      'The key is stored encrypted, and your records are copied: about a minute for each year. Nothing is changed there.',
+      ...(isOnce ? [] : ['After that, only new and changed records are fetched, as often as you choose.']),
     ]),
   })
 }

@@ -160,19 +160,21 @@ export async function sessionRows(
   const usual = new Map(paged.rows.map(one => [one.id, usualOf(one)]))
   const rows = await Array.fromAsync(withRecords(visit, paged.rows))
   const isCompared = [...usual.values()].some(one => one !== undefined)
-  const marks = '▲ ▼ More than a point above or below usual'
-  const usualItems: LegendItem[] = isCompared
-    ? [
-        ['usual', 'Usual with the program'],
-        ['', marks],
-      ]
-    : []
   return html`
     ${table('Sessions', sessionColumns(visit, programs, { query, range, usual }), rows, { id: 'session-table' })}
-    ${legendOf([...usualItems, ['filled', 'Passed'], ['hollow', 'Not passed']])}
+    ${legendOf(isCompared ? [...USUAL, ...RESULTS] : RESULTS)}
     ${tableFoot(visit.path, visit.query, paged)}
   `
 }
+
+export const RESULTS: readonly LegendItem[] = [
+  ['filled', 'Passed'],
+  ['hollow', 'Not passed'],
+]
+const USUAL: readonly LegendItem[] = [
+  ['usual', 'Usual with the program'],
+  ['', '▲ ▼ More than a point above or below usual'],
+]
 
 interface ShownRows {
   readonly query: TrainingQuery

@@ -26,6 +26,7 @@ import { countText, dateTimeText, durationText, numberText, partText, percentTex
 import { boundaries, inParts, leastNews, strip, timeSince } from '../parts.ts'
 import { programRuns } from './program-runs.ts'
 import { gradePicture } from './pictures.ts'
+import { RESULTS } from './list.ts'
 
 const OF_PROGRAMS = { section: 'programs', area: 'dtt' } as const
 
@@ -67,12 +68,7 @@ async function showPrograms({ store, viewer, pageAccess, now, path, query }: Vis
             'No programs yet',
             'This page will show your training programs, what they consist of, and how sessions with them went.',
           )
-        : html`<section class="card" id="sessions">${table('Programs', programColumns(viewer, uses, now), rows)}${legendOf(
-            [
-              ['filled', 'Passed'],
-              ['hollow', 'Not passed'],
-            ],
-          )}${tableFoot(path, query, shown)}</section>`,
+        : html`<section class="card" id="sessions">${table('Programs', programColumns(viewer, uses, now), rows)}${legendOf(RESULTS)}${tableFoot(path, query, shown)}</section>`,
   })
 }
 
