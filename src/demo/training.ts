@@ -45,7 +45,7 @@ export function trainingSessions(monday: number) {
       const data: Omit<TrainingSession, 'repsMeasured'> = {
         id,
         bubble_id: bubbleId(at, id),
-        name: `${program.name} session`,
+        name: `Session ${id}`,
         passed: results.every(({ passed }) => passed),
         created_at: formatTimestamp(at),
         trainer_id: device,

@@ -92,9 +92,14 @@ export function usualReps(sessions: readonly SessionStats[], clock: ZoneClock, n
   )
 }
 
-/** How far a value is above what is usual; negative below it, 0 within it and where it differs by no more than one, or than 2 %. */
+/** How far a value is above what is usual; negative below it, 0 within it. */
 export function beyondUsual(value: number, { low, high }: Usual): number {
-  const beyond = Math.max(0, value - high) + Math.min(0, value - low)
+  return Math.max(0, value - high) + Math.min(0, value - low)
+}
+
+/** The same, but 0 also where it differs by no more than one, or than 2 %: it is about the same. */
+export function clearlyBeyond(value: number, { low, high }: Usual): number {
+  const beyond = beyondUsual(value, { low, high })
   return Math.abs(beyond) <= Math.max(1, (beyond > 0 ? high : low) * SAME_PART) ? 0 : beyond
 }
 

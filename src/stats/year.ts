@@ -63,7 +63,9 @@ export async function yearStatistics(store: Store, access: YearAccess, query: Ye
   ])
   const totalsOf = async (within: BucketRange, { total }: typeof ofYear) => {
     const { total: training } = await history.statistics({}, within, timeZone, now)
-    return { from: within.from, to: within.to, training, locks: total }
+    const { from, to } = within
+    const { grade } = await history.summary(await history.select({}, clock.startOf(from), clock.startOf(to + 1)))
+    return { from, to, training: { ...training, grade: grade?.median ?? null }, locks: total }
   }
   const { buckets: training } = await history.statistics({}, { ...range, unit: 'day' }, timeZone, now)
   const limit = endOfTomorrow(clock, clock.dayOf(now))

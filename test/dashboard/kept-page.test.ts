@@ -81,7 +81,6 @@ describe('the page to keep', () => {
     for (const text of [
       numberText(training.sessions),
       numberText(training.repsMeasured),
-      numberText(training.days),
       asRead(hoursText(training.durationMeasured)),
       asRead(durationText(locks.lockedSeconds)),
       numberText(locks.started),

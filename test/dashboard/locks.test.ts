@@ -151,7 +151,7 @@ test('the rules of a template state its fields that apply and nothing else', () 
   assert.deepEqual(rulesOf(data), [
     ['Length', '1\u00a0h to 1\u00a0d\u00a01\u00a0h, at random'],
     ['Breaks', 'up to 30\u00a0min every 1\u00a0d'],
-    ['Longer breaks', 'add 10\u00a0min'],
+    ['A break too long', 'adds 10\u00a0min'],
     ['Task credit', 'takes off 1,800'],
     ['Penalty votes', 'add 900'],
     ['Remaining time', 'hidden'],
@@ -169,7 +169,7 @@ test('the page of a template says how many locks were completed, and what they c
   await using it = await signedIn('ann', [...lines, lasted(54, 2, 3)])
   const text = shownText(await it.viewer.get('/lock-templates/41'))
   assert.match(text, /Completed 4 of 4 100\s% Median length 1\sd ▲\s23\sh above what was planned Last used 4 Feb/)
-  assert.match(text, / 0 of 4 as long as planned, 4 longer .* Figures by lock Started Lasted State 1 Feb/)
+  assert.match(text, / 0 as long as planned, 4 longer .* Figures by lock Started Lasted State 1 Feb/)
   assert.match(text, /Started Locked Breaks /)
   assert.match(text, / Lock 53 4\sd 22\sh late 4 Feb( 2026)?, 08:00 /)
   assert.match(shownText(await it.viewer.get('/lock-templates')), / 1\sh 1\sd 4 of 4 4 Feb/)

@@ -40,10 +40,13 @@ export function plane(
   const x = scaleUtc(time, [0, 100])
   const scale = valueScale(values, text, isNice)
   const ticks = timeTicks(time, timeZone, part)
-  const times = ticks.map(
-    ({ at, name }, index) =>
-      html`<text${ticks.length <= FITS_EVERYWHERE || index % (ticks.length > 7 ? 3 : 2) === 0 ? html` class="main${name.length > 6 ? edgeOf(x(at)) : ''}"` : nothing} x="${percent(x(at + part / 2))}">${name}</text>`,
-  )
+  const isMany = ticks.length > MANY
+  const areMonths = isMany && part >= MONTH_MS && until - time[0] <= 366 * DAY_MS
+  const times = ticks.map(({ at, name }, index) => {
+    const text = areMonths ? name.replace(/^(\p{L}).*/u, '$1') : name
+    const isMain = areMonths || ticks.length <= FITS_EVERYWHERE || index % (isMany ? 3 : 2) === 0
+    return html`<text${isMain && html` class="main${text.length > 6 ? edgeOf(x(at)) : ''}"`} x="${percent(x(at + part / 2))}">${text}</text>`
+  })
   return { x, y: scale.y, axes: html`${scale.axes}<svg class="times" y="100%">${times}</svg>` }
 }
 
@@ -61,8 +64,9 @@ export function valueScale(values: Range, text: Values['text'], isNice = false):
 
 const VALUE_TICKS = 4
 const MAX_TIME_TICKS = 12
-/** Narrow pictures show one of two or three names on the axis of time, if there are more than fit. */
+/** Narrow pictures show one of two or three names on the axis of time, if there are more than fit; those of months of a year are letters. */
 const FITS_EVERYWHERE = 5
+const MANY = 7
 
 /** Days, Mondays, firsts of months in a time zone, whichever are few enough, and not below a part; from two years on, firsts of years. */
 export function timeTicks([from, to]: Range, timeZone: string, part = 0) {
@@ -74,7 +78,7 @@ export function timeTicks([from, to]: Range, timeZone: string, part = 0) {
       ? (['day', 1] as const)
       : length <= MAX_DAYS_BY_WEEK && part < MONTH_MS
         ? (['week', 7] as const)
-        : (['month', 30] as const)
+        : (['month', 31] as const)
   const wanted = Math.max(1, Math.ceil(length / size / MAX_TIME_TICKS))
   const isYearly = length > MAX_DAYS_BY_MONTH
   const step = isYearly ? Math.ceil(wanted / 12) * 12 : wanted

@@ -42,7 +42,7 @@ export async function* keptPage(store: Store, keeper: Keeper, now: number): Asyn
     await pause()
     const statistics = await readYear(reader, year)
     all.push(statistics)
-    const cards = html`<div class="stack">${yearCards(reader, statistics)}</div>`
+    const cards = html`<div class="stack">${await yearCards(reader, statistics)}</div>`
     sections.push(asKept(html`<section class="kept-year" id="year-${year}"><h1>${year}</h1>${cards}</section>`, days))
   }
   yield asKept(card('All years', allYears(reader, all), { id: 'overview' }), days)

@@ -299,7 +299,7 @@ export function tableFoot(path: string, query: URLSearchParams, paged: Paged<unk
   const print = html`<a class="off-paper wide" href="${path}?${all.toString()}#${anchor}">Print all rows</a>`
   return html`
     <div class="table-foot">
-      <p class="muted">${dotted(`${numberText(first)}–${numberText(first + rows.length - 1)} of ${numberText(total)}`, query.get('rows') === 'all' ? nothing : print)}</p>
+      <p class="muted">${dotted(`${numberText(first)}–${numberText(first + rows.length - 1)} of ${numberText(total)}`, pages > 2 && `page ${numberText(page)} of ${numberText(pages)}`, query.get('rows') === 'all' ? nothing : print)}</p>
       ${pager({ path, query, anchor }, page, pages)}
     </div>
   `

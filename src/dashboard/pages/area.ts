@@ -3,7 +3,7 @@ import { formatDate } from '../../contract/time.ts'
 import type { CsvCells } from '../../archive/formats/csv.ts'
 import { PartSize } from '../../archive/part-size.ts'
 import { pause } from '../../fairness.ts'
-import { beyondUsual } from '../../stats/usual.ts'
+import { clearlyBeyond } from '../../stats/usual.ts'
 import { csvFile } from '../files.ts'
 import { figure, html, type Html, nothing, type Part } from '../html.ts'
 import { emptyState, noRecords, stat, stats } from '../layout/components.ts'
@@ -263,7 +263,7 @@ export function figureTiles(figures: readonly Figure[], scope: string, days?: Da
 function verdictOf(shown: Figure, { text: [preposition, other], scope, address }: DaysBefore, isFirst: boolean): Part {
   const { of, value, before, text } = shown
   if (before == null || value === null) return undefined
-  const beyond = beyondUsual(value, { low: before, high: before })
+  const beyond = clearlyBeyond(value, { low: before, high: before })
   const then = html`<a href="${address}">${figure(`${of} ${scope}`, before, text(before))}</a>`
   const about = text(value) === text(before) ? '' : '\u00a0about'
   if (isFirst) return html`${comparedWith(other, beyond, { ...shown, subject: about }, preposition)} (${then})`

@@ -181,14 +181,9 @@ export function rangeText({ low, high }: Usual): string {
   return low === high ? numberText(low) : unbroken(`${numberText(low)} to ${numberText(high)}`)
 }
 
-/** `▼ 36 below usual`, `◆ as usual`, `◆ about as usual` */
+/** `▼ 36 below usual`, `◆ as usual` */
 export function beyondText(value: number, usual: Usual, words: Words): string {
-  const isWithin = value >= usual.low && value <= usual.high
-  return comparedWith(
-    'usual',
-    beyondUsual(value, usual),
-    isWithin ? words : { ...words, subject: `${words.subject ?? ''}\u00a0about` },
-  )
+  return comparedWith('usual', beyondUsual(value, usual), words)
 }
 
 /** `◆ as in May`, `▼ 36 below May`: by how much a value is beyond another, with the preposition that "as" needs. */
@@ -485,7 +480,7 @@ export function summaryOf(
   if (last !== undefined) {
     const beside = last.usual === undefined ? '' : `, ${beyondText(last.value, last.usual, words)}`
     const isLast = parts.some(({ isCurrent, begin }) => isCurrent && begin === last.part.until)
-    const soFar = isLast && running !== null && running > 0 ? `; this ${unit} ${text(running)} so far` : ''
+    const soFar = isLast && running !== null && running > 0 ? `; this ${unit} ${text(running)}` : ''
     return html`<b>${text(last.value)}</b> ${isLast ? 'last' : 'in the last whole'} ${unit}${beside}${soFar}`
   }
   return measured.some(({ value }) => (value ?? 0) > 0) ? `Nothing in a whole ${unit}.` : 'Nothing in this period.'

@@ -4,7 +4,7 @@ import { readKnownTime, countedUntil } from '../../../stats/known-time.ts'
 import { lockHistory } from '../../../stats/lock-history.ts'
 import { lockRecords, type LockStats, someLocks } from '../../../stats/lock-queries.ts'
 import { lockTemplates, type TemplateUse, withUses } from '../../../stats/lock-template-queries.ts'
-import { beyondUsual } from '../../../stats/usual.ts'
+import { clearlyBeyond } from '../../../stats/usual.ts'
 import { scaleLinear } from 'd3-scale'
 import { boxes, dots, markText, percent, resultDots, type Range, round, stretched } from '../../charts/plane.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../contract/time.ts'
@@ -112,8 +112,10 @@ export function lockTemplateColumns(viewer: Viewer, until: number, axis?: Axis):
 }
 
 /** `8 of 12` that ended; nothing where none has. */
-function completedText({ sessions, completed }: TemplateUse): string {
-  return sessions === 0 ? '' : `${numberText(completed)} of ${numberText(sessions)}`
+function completedText({ sessions, completed }: TemplateUse): Part {
+  return sessions === 0
+    ? html`<span class="zero">${NONE}</span>`
+    : `${numberText(completed)} of ${numberText(sessions)}`
 }
 
 /** The lower of two in the middle. */
@@ -146,7 +148,8 @@ type Axis = ReturnType<typeof axisOf>
 function axisOf(lengths: readonly number[]) {
   const [least, most] = [Math.min(...lengths), Math.max(...lengths)]
   const { unit, units } = UNITS.find(({ unit }) => most > 2 * unit) ?? { unit: MINUTE_MS, units: 'minutes' }
-  const scale = scaleLinear([Math.max(0, Math.floor(least / unit) - 0.5), most / unit + 0.5], [2, 98])
+  const end = most / unit + 0.5
+  const scale = scaleLinear([Math.max(0, Math.floor(least / unit) - 0.5), end > 6 ? Math.ceil(end) : end], [2, 98])
   const [first = 0, last = 0] = scale.domain()
   const values = scale.ticks(last - first < 3 ? 5 : Math.min(6, last - first))
   return {
@@ -303,7 +306,7 @@ function lengthsPicture(viewer: Viewer, use: TemplateUse, locks: readonly LockSt
   })
 }
 
-/** `8 of 12 as long as planned, 3 shorter, 1 longer` */
+/** `8 as long as planned, 3 shorter, 1 longer` */
 function plannedText({ record, lengths }: TemplateUse): Part {
   // As locks are said to be late.
   const [low, high] = plannedOf(record)
@@ -311,14 +314,14 @@ function plannedText({ record, lengths }: TemplateUse): Part {
   const longer = lengths.filter(({ length }) => length - high >= MINUTE_MS).length
   return lengths.length === 0
     ? undefined
-    : html`<b>${numberText(lengths.length - shorter - longer)} of ${numberText(lengths.length)}</b> as long as planned${shorter > 0 && `, ${numberText(shorter)} shorter`}${longer > 0 && `, ${numberText(longer)} longer`}`
+    : html`<b>${numberText(lengths.length - shorter - longer)}</b> as long as planned${shorter > 0 && `, ${numberText(shorter)} shorter`}${longer > 0 && `, ${numberText(longer)} longer`}`
 }
 
 function useStats(viewer: Viewer, use: TemplateUse): Html {
   const { record, lengths, last, sessions, completed } = use
   const [low, high] = plannedOf(record)
   const median = medianOf(lengths)?.length
-  const beyond = beyondUsual(median ?? 0, { low, high })
+  const beyond = clearlyBeyond(median ?? 0, { low, high })
   const words = { text: (by: number) => durationText(by / 1000) }
   return stats(
     sessions > 0 && mainStat(stateName('completed', viewer), completedText(use), partText(completed, sessions)),
@@ -347,7 +350,7 @@ export function rulesOf(template: LockTemplate): Rule[] {
       'Breaks',
       template.isBreakEnabled ? `up to ${durationText(breakMaximum)} every ${durationText(breakRegularity)}` : 'none',
     ],
-    template.isBreakEnabled && breakPenalty > 0 && ['Longer breaks', `add ${durationText(breakPenalty)}`],
+    template.isBreakEnabled && breakPenalty > 0 && ['A break too long', `adds ${durationText(breakPenalty)}`],
     template.isBreakEnabled && template.breakKeyholderOnly && ['Breaks are started', 'only by the keyholder'],
     // Their units are not known.
     template.isDeepthroatEnabled && ['Task credit', `takes off ${numberText(template.deepthroatTimeReduction)}`],

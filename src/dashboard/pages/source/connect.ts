@@ -76,7 +76,7 @@ interface Entered {
 
 function keyField(described: Html): Html {
   return html`
-    <label>API key <span class="muted">of that server; on a Lockstep it is made under API keys</span>
+    <label>API key <span class="muted">made on that server; in Lockstep: menu, API keys</span>
       <input type="password" name="key" required maxlength="1000" autocomplete="off" spellcheck="false"${described}>
     </label>
   `

@@ -15,17 +15,27 @@ import { sum } from '../../../contract/numbers.ts'
 import { sourceLists } from '../../../pull/lists.ts'
 import { readKnownTime } from '../../../stats/known-time.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
-import { countSessions, type ImportedFile, listFiles } from '../../../accounts/imported-files.ts'
+import { countRecords, type ImportedFile, listFiles } from '../../../accounts/imported-files.ts'
 import { pullStatus, type SourceStatus } from '../../../pull/state.ts'
 import { isOtherSecret } from '../../../pull/stored-key.ts'
 import { html, type Html, nothing } from '../../html.ts'
-import { action, actionColumn, card, countColumn, table } from '../../layout/components.ts'
+import { action, actionColumn, card, table } from '../../layout/components.ts'
 import { formPage } from '../../layout/form-page.ts'
 import { type DashboardPage, redirect, view, type Visit } from '../../page.ts'
 import { kindName } from '../../text/labels.ts'
 import { freeText } from '../../text/names.ts'
 import { daysText } from '../../text/period.ts'
-import { agoText, countText, dateTime, durationText, momentText, NONE, numberText, timeAgo } from '../../text/text.ts'
+import {
+  agoText,
+  countText,
+  dateTime,
+  durationText,
+  momentText,
+  NONE,
+  numberText,
+  timeAgo,
+  unbroken,
+} from '../../text/text.ts'
 import { connectPages, connectWay } from './connect.ts'
 import { changePages, filePages, typedCard, typedPages } from './changes.ts'
 import { rejectedOf, rejectedPages } from './rejected.ts'
@@ -127,38 +137,38 @@ async function sourceRows(
   const { accountId } = viewer.session
   const { asOf } = await readKnownTime(store, accountId, accountId, now)
   const servers = sources.map(source => {
-    const { origin, completedAt } = source
+    const { origin } = source
     const state = origin === connection?.origin ? html` <span class="state on">Connected</span>` : nothing
-    const at = completedAt === null ? null : Date.parse(completedAt)
-    return { from: { origin }, name: html`${hostOf(viewer, origin)}${state}`, at, outcome: summaryOf(visit, source) }
+    return { from: { origin }, name: html`${hostOf(viewer, origin)}${state}`, outcome: summaryOf(visit, source) }
   })
   const ofFiles = file && {
     from: 'files' as const,
     name: countText(others.length + 1, 'file'),
-    at: file.at,
-    outcome: `${countText(file.added, 'new record')}.`,
+    outcome: html`${countText(file.added, 'new record')} ${timeAgo(viewer, file.at, now)}`,
   }
   const imported = {
     from: undefined,
     name: 'Imported by an administrator',
-    at: asOf,
-    outcome: 'No automatic updates',
+    outcome: asOf !== null && html`${timeAgo(viewer, asOf, now)}; no automatic updates`,
   }
   const known = [...servers, ...(ofFiles === undefined ? [] : [ofFiles])]
   const rows = known.length > 0 || asOf === null ? known : [imported]
-  return Promise.all(rows.map(async row => ({ ...row, ...(await countSessions(store, accountId, row.from)) })))
+  return Promise.all(rows.map(async row => ({ ...row, ...(await countRecords(store, accountId, row.from)) })))
 }
 
-function sourceTable({ viewer, now }: Visit, rows: readonly SourceRow[]): Html {
+function sourceTable({ viewer }: Visit, rows: readonly SourceRow[]): Html {
   const { dayOf } = zoneClock(viewer.timeZone)
   return table<SourceRow>(
     'Your sources',
     [
       { title: 'Source', line: 'first', cell: ({ name }) => name },
       {
-        title: 'Sessions',
+        title: 'Records',
         line: 'second',
-        cell: ({ training, locks }) => `${countText(training, 'training session')}, ${countText(locks, 'lock')}`,
+        cell: ({ training, locks, others }) => {
+          const sessions = `${countText(training, 'training session')}, ${countText(locks, 'lock')}`
+          return html`${sessions}${others > 0 && html`,<br> ${numberText(others)} templates and devices`}`
+        },
       },
       {
         title: 'Days',
@@ -166,7 +176,6 @@ function sourceTable({ viewer, now }: Visit, rows: readonly SourceRow[]): Html {
         cell: ({ first, last }) =>
           first === null || last === null ? NONE : daysText({ first: dayOf(first), last: dayOf(last) }),
       },
-      { title: 'Last import', line: 'second', cell: ({ at }) => (at === null ? NONE : timeAgo(viewer, at, now)) },
       { title: 'State', line: 'second', cell: ({ outcome }) => outcome },
     ],
     rows,
@@ -279,7 +288,7 @@ function actionsOf(visit: Visit, connection: Connection, source: SourceStatus | 
       ${needsKey ? link('key', 'Change key', true) : nothing}
       ${canGoOn ? button('continue', 'Continue', true) : nothing}
       ${state === 'waiting' || state === 'due' ? html`${button('pull', 'Pull now')}${button('stop', 'Stop')}` : nothing}
-      ${isComplete && html`<a class="button" href="/">Go to the overview</a>`}
+      ${isComplete && html`<a href="/">Go to the overview</a>`}
     </div>
     <details>
       <summary>Change this source</summary>
@@ -305,9 +314,8 @@ type Round = Awaited<ReturnType<typeof listRounds>>[number]
 
 /** What came in from the connected server and from files, the newest first. */
 function arrivals({ viewer }: Visit, rounds: readonly Round[], files: readonly ImportedFile[]): Html {
-  const nameOf = ({ added, replaced }: Round) => (added + replaced > 0 ? 'Server' : 'Server, nothing new')
   const rows = [
-    ...rounds.map(round => ({ ...round, at: round.ended_at, name: nameOf(round), removable: 0, id: 0 })),
+    ...rounds.map(round => ({ ...round, at: round.ended_at, name: 'Server', removable: 0, id: 0 })),
     ...files.map(file => ({
       ...file,
       name: freeText(viewer, file.name) || 'File',
@@ -330,10 +338,7 @@ function arrivals({ viewer }: Visit, rounds: readonly Round[], files: readonly I
             html`${dateTime(viewer, at)}${failure === null ? nothing : html` <span class="state warn">Not complete</span>`}`,
         },
         { title: 'From', line: 'second', cell: ({ name }) => name },
-        countColumn('New', ({ added }) => added),
-        countColumn('Changed', ({ replaced }) => replaced),
-        countColumn('Gone', ({ gone }) => gone),
-        countColumn('Rejected', ({ rejected }) => rejected),
+        { title: 'Records', line: 'second', cell: arrivedText },
         actionColumn(({ id, name, removable }) =>
           removable === 0 ? nothing : action(`/source/files/${id}/undo`, 'Undo', name),
         ),
@@ -342,6 +347,13 @@ function arrivals({ viewer }: Visit, rounds: readonly Round[], files: readonly I
     ),
     { id: 'files' },
   )
+}
+
+/** `264 new, 3 changed` */
+function arrivedText({ added, replaced, gone, rejected }: Pick<Round, 'added' | 'replaced' | 'gone' | 'rejected'>) {
+  const counts = { new: added, changed: replaced, 'gone there': gone, rejected }
+  const texts = Object.entries(counts).flatMap(([name, count]) => (count === 0 ? [] : `${numberText(count)} ${name}`))
+  return texts.join(', ') || 'Nothing new'
 }
 
 async function showForgetting(visit: Visit) {

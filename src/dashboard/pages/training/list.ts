@@ -173,7 +173,7 @@ export const RESULTS: readonly LegendItem[] = [
 ]
 const USUAL: readonly LegendItem[] = [
   ['usual', 'Usual with the program'],
-  ['', '▲ ▼ More than a point above or below usual'],
+  ['', '▲ ▼ Above or below usual'],
 ]
 
 interface ShownRows {

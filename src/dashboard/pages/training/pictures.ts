@@ -41,6 +41,8 @@ export interface ShownSessions {
   readonly earlier?: TrainingSummary
   /** The address of some days, with `{from}` and `{to}`. */
   readonly daysAddress: string
+  /** Ends the names of their pictures, of which a page has several. */
+  readonly suffix?: string
   /** All of them have this program: the time between them is no break. */
   readonly program?: number | undefined
 }
@@ -74,7 +76,7 @@ export function gradePicture(viewer: Viewer, shown: ShownSessions, byType: Html 
     ...breakLegend(breaks),
   ]
   return picture({
-    id: 'grades',
+    id: `grades${shown.suffix ?? ''}`,
     title: 'Grade',
     summary: program !== undefined && shown.earlier === undefined ? trendText(sessions) : gradeSummary(shown, usual),
     drawing:
@@ -216,7 +218,7 @@ interface AmountOptions {
 /** Repetitions, or distance, by week, month, quarter or year. */
 export function amountBars(
   viewer: Viewer,
-  { time, summary, earlier, daysAddress }: ShownSessions,
+  { time, summary, earlier, daysAddress, suffix = '' }: ShownSessions,
   now: number,
   { measure = 'repetitions', goal, actions }: AmountOptions = {},
 ): Bars {
@@ -234,7 +236,7 @@ export function amountBars(
     })
   const title = isDistance ? `Distance (${unit})` : 'Repetitions'
   return {
-    id: measure,
+    id: `${measure}${suffix}`,
     title: isDistance ? `Distance per ${time.unit} (${unit})` : `Repetitions per ${time.unit}`,
     empty: isDistance ? 'No distance is known in this period' : 'No repetitions in this period',
     time,

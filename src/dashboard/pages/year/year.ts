@@ -1,13 +1,14 @@
-import { sum } from '../../../contract/numbers.ts'
 import { DAY_MS, formatDate } from '../../../contract/time.ts'
 import { notFound } from '../../../contract/errors.ts'
 import { knownYears, type Totals, type YearStatistics, yearStatistics, type KnownDay } from '../../../stats/year.ts'
+import { trainingHistory } from '../../../stats/training-history.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
 import { card, noRecords, stat } from '../../layout/components.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
 import { type DashboardPage, type Reader, view, type Viewer, type Visit, sharedAreas } from '../../page.ts'
 import { daysName, timeOfDays } from '../../text/period.ts'
 import {
+  capital,
   countText,
   longDistanceText,
   durationText,
@@ -22,7 +23,8 @@ import { shareBars } from '../locks/locks.ts'
 import { lockedPercent } from '../locks/list.ts'
 import { lockText } from '../locks/states.ts'
 import { type Figure, figureTiles, stepTo } from '../area.ts'
-import { barPicture, type Bars, GRADES, inParts, type TimeInParts } from '../parts.ts'
+import { barPicture, boundaries, GRADES, inParts } from '../parts.ts'
+import { amountBars, gradePicture, type ShownSessions } from '../training/pictures.ts'
 import { countedUntil } from '../../../stats/known-time.ts'
 import { patterns } from '../../charts/plane.ts'
 import { daysCalendar, SHADES, shadesOf } from '../../charts/days.ts'
@@ -51,48 +53,49 @@ async function showYear(visit: Visit) {
   const step = (rel: 'prev' | 'next', to: number) =>
     stepTo(rel, years.includes(to) ? `/year/${to}` : undefined, String(to))
   const actions = html`<nav class="stepper" aria-label="Years">${step('prev', year - 1)}${step('next', year + 1)}</nav>`
-  const { from = '', to = '', reps = 0 } = statistics.bests.week?.best ?? {}
-  const text = `Best week ${statistics.isRunning ? 'of all years' : 'up to then'}`
-  const best = html`<span class="news">${text}: <a href="/training?from=${from}&to=${to}">${numberText(reps)} repetitions</a></span>`
-  const lead = from.startsWith(String(year)) ? best : undefined
-  return view({ title, actions, lead, body: yearCards(visit, statistics) })
+  return view({
+    title,
+    actions,
+    lead: html`<span class="news">${daysNews(viewer, knownDays(viewer, statistics))}</span>`,
+    body: await yearCards(visit, statistics),
+  })
 }
 
-/** The percent of time locked, and repetitions, by month; fewer than three months would fill no picture. */
-function monthPictures({ viewer, now }: Reader, statistics: YearStatistics): Html {
-  const { year, total, months, firstTraining, firstLock } = statistics
-  const clock = zoneClock(viewer.timeZone)
-  const monthsFrom = (record: { readonly at: number } | undefined) => {
-    if (record === undefined) return undefined
-    const days = { first: Math.max(total.from, clock.dayOf(record.at)), last: Math.min(total.to, clock.dayOf(now)) }
-    const time = inParts(timeOfDays(days, viewer.timeZone), now, viewer, 'month')
-    return time.parts.length < MIN_MONTHS ? undefined : time
-  }
-  const [locked, trained] = [monthsFrom(firstLock), monthsFrom(firstTraining)]
+/** The months of a year from a record on, in which something is known; fewer than three would fill no picture. */
+function monthsFrom(record: { readonly at: number } | undefined, { viewer, now }: Reader, { total }: YearStatistics) {
+  if (record === undefined) return undefined
+  const { dayOf } = zoneClock(viewer.timeZone)
+  const days = { first: Math.max(total.from, dayOf(record.at)), last: Math.min(total.to, dayOf(now)) }
+  const time = inParts(timeOfDays(days, viewer.timeZone), now, viewer, 'month')
+  return time.parts.length < MIN_MONTHS ? undefined : time
+}
+
+async function trainingByMonth(reader: Reader, statistics: YearStatistics): Promise<ShownSessions | undefined> {
+  const time = monthsFrom(statistics.firstTraining, reader, statistics)
+  if (time === undefined) return undefined
+  const history = await trainingHistory(reader.store, reader.pageAccess.sessions('dtt'))
+  const selection = await history.select({}, time.from, time.to)
+  const summary = await history.summary(selection, boundaries(time.parts))
+  const { sessions } = selection
+  return { sessions, summary, time, daysAddress: '/training?from={from}&to={to}', suffix: `-${statistics.year}` }
+}
+
+/** Grades, repetitions and the percent of time locked, by month. */
+async function monthPictures(reader: Reader, statistics: YearStatistics): Promise<Html> {
+  const { viewer, now } = reader
+  const { year, months, firstLock } = statistics
+  const locked = monthsFrom(firstLock, reader, statistics)
+  const trained = await trainingByMonth(reader, statistics)
   const buckets = locked === undefined ? [] : months.slice(-locked.parts.length)
   const cards = [
-    trained && barPicture(viewer, repetitionsByMonth(statistics, trained)),
+    trained && gradePicture(viewer, trained),
+    trained && barPicture(viewer, amountBars(viewer, trained, now)),
     locked && barPicture(viewer, shareBars(viewer, { buckets, time: locked, earlier: undefined }, `months-${year}`)),
   ].filter(one => one !== undefined)
   return cards.length === 0 ? nothing : html`<div class="charts">${patterns}${cards}</div>`
 }
 
 const MIN_MONTHS = 3
-
-function repetitionsByMonth({ year, days }: YearStatistics, time: TimeInParts): Bars {
-  const months = Map.groupBy(days, ({ day }) => formatDate(day).slice(0, 7))
-  const values = [...months.values()].map(ofMonth => sum(ofMonth.map(({ reps }) => reps))).slice(-time.parts.length)
-  return {
-    id: `repetitions-${year}`,
-    title: 'Repetitions by month',
-    empty: 'No repetitions in this year',
-    time,
-    daysAddress: '/training?from={from}&to={to}',
-    series: [{ title: 'Repetitions', look: 'solid', values }],
-    measured: values.map(value => ({ value, isEmpty: value === 0 })),
-    text: numberText,
-  }
-}
 
 /** The years that have a page, the oldest first. */
 export function yearsOf(reader: Reader): Promise<number[]> {
@@ -110,21 +113,31 @@ function askedBy({ viewer, pageAccess, now }: Reader) {
 }
 
 /** Everything that is known of a year. */
-export function yearCards(reader: Reader, statistics: YearStatistics): Html {
+export async function yearCards(reader: Reader, statistics: YearStatistics): Promise<Html> {
   const { viewer } = reader
-  // Of days before the first record nothing is known.
-  const { firstTraining, firstLock } = statistics
-  const known = Math.min(firstTraining?.at ?? Infinity, firstLock?.at ?? Infinity)
-  const first = known === Infinity ? 0 : zoneClock(viewer.timeZone).dayOf(known)
   return html`
     ${largeFigures(viewer, statistics)}
     ${recordCard(reader, statistics)}
-    ${daysCard(
-      viewer,
-      statistics.days.filter(({ day }) => day >= first),
-    )}
-    ${monthPictures(reader, statistics)}
+    ${daysCard(viewer, knownDays(viewer, statistics))}
+    ${await monthPictures(reader, statistics)}
   `
+}
+
+/** Of days before the first record nothing is known. */
+function knownDays(viewer: Viewer, { days, firstTraining, firstLock }: YearStatistics): readonly KnownDay[] {
+  const known = Math.min(firstTraining?.at ?? Infinity, firstLock?.at ?? Infinity)
+  const first = known === Infinity ? 0 : zoneClock(viewer.timeZone).dayOf(known)
+  return days.filter(({ day }) => day >= first)
+}
+
+/** `Trained on 179, locked on 199 of 333 days` */
+function daysNews(viewer: Viewer, days: readonly KnownDay[]): string {
+  const counts = [
+    ['trained', days.filter(({ sessions }) => sessions > 0).length],
+    [lockText('locked', viewer), days.filter(({ lockedSeconds }) => lockedSeconds > 0).length],
+  ] as const
+  const texts = counts.flatMap(([done, count]) => (count === 0 ? [] : `${done} on ${numberText(count)}`))
+  return capital(`${texts.join(', ') || 'nothing on any'} of ${countText(days.length, 'day')}`)
 }
 
 /** The large figures of the year, each beside the same days of the year before, if that was known from its start. */
@@ -163,15 +176,15 @@ function figuresOf(viewer: Viewer, { firstTraining, firstLock, total, before }: 
       value: sessions,
       before: before.training.sessions,
       text: numberText,
-      note: `${numberText(passed)} passed (${partText(passed, sessions)})`,
+      note: duration === 0 ? undefined : `${hoursText(duration)} of training`,
     },
     {
-      name: 'Days with training',
-      of: 'days',
-      value: training.days,
-      before: before.training.days,
-      text: numberText,
-      note: duration === 0 ? undefined : `${hoursText(duration)} of training`,
+      name: 'Median grade',
+      of: 'medianGrade',
+      value: training.grade,
+      before: before.training.grade,
+      ...GRADES,
+      note: `${numberText(passed)} passed (${partText(passed, sessions)})`,
     },
     {
       name: 'Repetitions',
@@ -188,7 +201,7 @@ function figuresOf(viewer: Viewer, { firstTraining, firstLock, total, before }: 
     value: lockedPercent(locks),
     before: lockedPercent(before.locks) ?? undefined,
     ...GRADES,
-    note: `${durationText(locks.lockedSeconds)}, ${countText(locks.started, 'lock')} begun`,
+    note: html`${durationText(locks.lockedSeconds)}<br>${countText(locks.started, 'lock')} begun`,
   }
   return [...ofTraining.flatMap(one => knownSince(firstTraining, one)), ...knownSince(firstLock, ofLocks)]
 }
@@ -222,8 +235,6 @@ function recordCard({ viewer }: Reader, { year, isRunning, bests, stretch }: Yea
 /** Each day, with both areas. */
 function daysCard(viewer: Viewer, days: readonly KnownDay[]): Html {
   const shadeOf = shadesOf(days.filter(({ sessions }) => sessions > 0).map(({ reps }) => reps))
-  const areas = sharedAreas(viewer)
-  const locked = days.filter(({ lockedSeconds }) => lockedSeconds > 0).length
   const [most] = days.toSorted((a, b) => b.reps - a.reps)
   return card(
     'Days',
@@ -231,8 +242,8 @@ function daysCard(viewer: Viewer, days: readonly KnownDay[]): Html {
       ${most !== undefined && most.reps > 0 && html`<p class="summary"><b>${numberText(most.reps)}</b> repetitions on ${shortDay(most.day * DAY_MS)}, the most of a day</p>`}
       ${daysCalendar(days.map(day => dayLook(viewer, day, `${day.sessions === 0 ? 'none' : shadeOf(day.reps)}${day.lockedSeconds > 0 ? ' under' : ''}`)))}
       <ul class="legend">
-        ${areas.includes('dtt') ? html`<li>Repetitions:\u00a0fewest\u00a0${SHADES.map(shade => html`<i class="day ${shade}"></i>`)}\u00a0most</li>` : nothing}
-        ${areas.includes('lkbx') && locked > 0 ? html`<li><i class="day under"></i>\u00a0${lockText('Locked', viewer)} on ${numberText(locked)} of ${countText(days.length, 'day')}</li>` : nothing}
+        ${sharedAreas(viewer).includes('dtt') ? html`<li>Repetitions:\u00a0fewest\u00a0${SHADES.map(shade => html`<i class="day ${shade}"></i>`)}\u00a0most</li>` : nothing}
+        ${days.some(({ lockedSeconds }) => lockedSeconds > 0) ? html`<li><i class="day under"></i>\u00a0${lockText('Locked', viewer)}</li>` : nothing}
       </ul>
     `,
     { id: 'days' },
