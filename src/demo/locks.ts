@@ -1,6 +1,6 @@
 import type { LockSession } from '../contract/lock-sessions.ts'
 import type { LockTemplate } from '../contract/lock-templates.ts'
-import { DAY_MS, formatTimestamp, HOUR_MS } from '../contract/time.ts'
+import { DAY_MS, formatTimestamp, HOUR_MS, MINUTE_MS } from '../contract/time.ts'
 import { ALEX, bubbleId, ROBIN, SAM } from './people.ts'
 import { type Random, seeded } from './random.ts'
 
@@ -78,7 +78,7 @@ export function lockSessions(today: number, monday: number) {
     .map((plan, index) => {
       const { rule, ago, days, state } = plan
       const id = index + 1
-      const start = monday - ago * DAY_MS + Math.round(random.between(18, 21) * 3600) * 1000
+      const start = monday - ago * DAY_MS + Math.round(random.between(18, 21) * 60) * MINUTE_MS
       const events = eventsOf(start, plan, random)
       const happened = events.filter(({ at }) => at <= today)
       // No break is open: the lock that runs is locked.
@@ -144,11 +144,11 @@ function eventsOf(start: number, { rule, days, share }: Plan, random: Random): E
   let end = start + days * DAY_MS * share
   for (let due = start + DAY_MS / 2; rule.minutes > 0 && due < end - 3 * HOUR_MS; due += DAY_MS / 2) {
     if (random.chance(0.2)) continue
-    const at = due + random.whole(0, 3600) * 1000
+    const at = due + random.whole(0, 60) * MINUTE_MS
     const isTooLong = random.chance(0.04)
-    const seconds = Math.round(rule.minutes * 60 * (isTooLong ? 1.6 : random.between(0.4, 1)))
+    const minutes = Math.round(rule.minutes * (isTooLong ? 1.6 : random.between(0.4, 1)))
     if (isTooLong) end += PENALTY_S * 1000
-    events.push({ type: 'break', at }, { type: 'locked', at: at + seconds * 1000 })
+    events.push({ type: 'break', at }, { type: 'locked', at: at + minutes * MINUTE_MS })
   }
   return [...events, { type: 'unlocked', at: end }]
 }

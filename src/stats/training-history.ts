@@ -14,8 +14,6 @@ import { trainingStatistics } from './training-statistics.ts'
 import { type Filters, matching, sessionsBetween, type SessionStats, summarize } from './training.ts'
 import { endOfTomorrow, type ZoneClock, zoneClock } from './zone-clock.ts'
 
-export type TrainingHistory = Awaited<ReturnType<typeof trainingHistory>>
-
 /**
  * All training sessions of an account that a caller may read, because streaks and bests need every one of them; the oldest first. They are
  * in memory until they change, and what is computed from them with them. Others have their turns during what takes long. Throws ApiError

@@ -96,11 +96,3 @@ export function usualReps(sessions: readonly SessionStats[], clock: ZoneClock, n
 export function beyondUsual(value: number, { low, high }: Usual): number {
   return Math.max(0, value - high) + Math.min(0, value - low)
 }
-
-/** The same, but 0 also where it differs by no more than one, or than 2 %: it is about the same. */
-export function clearlyBeyond(value: number, { low, high }: Usual): number {
-  const beyond = beyondUsual(value, { low, high })
-  return Math.abs(beyond) <= Math.max(1, (beyond > 0 ? high : low) * SAME_PART) ? 0 : beyond
-}
-
-const SAME_PART = 0.02

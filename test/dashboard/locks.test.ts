@@ -179,7 +179,7 @@ test('the page of a template says how many locks were completed, and what they c
   ])
   assert.match(
     shownText(await it.viewer.get('/lock-templates')),
-    / Least completed: Template 42 , 0 of 1 \(0 %\); others 100 % .* Not completed Planned /,
+    / Least completed: Template 42 , 0 of 1 \(0 %\); others together 100 % .* Not completed Planned /,
   )
 })
 
@@ -627,11 +627,11 @@ test('the page of locks shows the sessions of a period, and what the period is c
   )
   const csv = /href="(\/locks\.csv[^"]*)"/.exec(page.text)?.[1]?.replaceAll('&amp;', '&') ?? ''
   assert.deepEqual((await it.viewer.get(csv)).text.match(/^6\d/gm), ['64', '63', '62'])
-  const [, less, link = '', before] =
-    /▼\s(\d+)\spoints below the 10 weeks before \(<a href="([^"]*)"><data[^>]*>(\d+)\s%/.exec(page.text) ?? []
+  const [, link = '', before] =
+    /▼.{1,40}from\s<a href="([^"]*)"><data[^>]*>(\d+)\s%<[^ ]* in the 10 weeks before/.exec(page.text) ?? []
   const other = await it.viewer.get(link.replaceAll('&amp;', '&'))
   assert.equal(/ Locked (\d+)\s%/.exec(shownText(other))?.[1], before)
-  assert.equal(Number(/ Locked (\d+)\s%/.exec(shownText(page))?.[1]), Number(before) - Number(less))
+  assert.ok(Number(/ Locked (\d+)\s%/.exec(shownText(page))?.[1]) < Number(before))
   const none = shownText(await it.viewer.get('/locks?range=4w&from=2020-01-01&to=2020-01-05'))
   assert.match(none, /No locks There is none in these 5 days\./)
 })

@@ -140,12 +140,6 @@ export function table<Row>(
   `
 }
 
-/** A number of something, with its title as its unit where rows are two lines, which leave out 0. */
-export function countColumn<Row>(title: string, of: (row: Row) => number): TableColumn<Row> {
-  const cell = (row: Row) => (of(row) === 0 ? html`<span class="zero">0</span>` : numberText(of(row)))
-  return { title, numeric: true, line: 'second', unit: ` ${title.toLowerCase()}`, cell }
-}
-
 /** What can be done with a row. */
 export function actionColumn<Row>(cell: (row: Row) => Part): TableColumn<Row> {
   return { title: html`<span class="hidden">Actions</span>`, numeric: true, cell }
@@ -299,7 +293,7 @@ export function tableFoot(path: string, query: URLSearchParams, paged: Paged<unk
   const print = html`<a class="off-paper wide" href="${path}?${all.toString()}#${anchor}">Print all rows</a>`
   return html`
     <div class="table-foot">
-      <p class="muted">${dotted(`${numberText(first)}–${numberText(first + rows.length - 1)} of ${numberText(total)}`, pages > 2 && `page ${numberText(page)} of ${numberText(pages)}`, query.get('rows') === 'all' ? nothing : print)}</p>
+      <p class="muted">${dotted(`${numberText(first)}–${numberText(first + rows.length - 1)} of ${numberText(total)}`, pages > 2 ? `page ${numberText(page)} of ${numberText(pages)}` : nothing, query.get('rows') === 'all' ? nothing : print)}</p>
       ${pager({ path, query, anchor }, page, pages)}
     </div>
   `

@@ -3,7 +3,6 @@ import { formatDate } from '../../contract/time.ts'
 import type { CsvCells } from '../../archive/formats/csv.ts'
 import { PartSize } from '../../archive/part-size.ts'
 import { pause } from '../../fairness.ts'
-import { clearlyBeyond } from '../../stats/usual.ts'
 import { csvFile } from '../files.ts'
 import { figure, html, type Html, nothing, type Part } from '../html.ts'
 import { emptyState, noRecords, stat, stats } from '../layout/components.ts'
@@ -26,7 +25,7 @@ import {
   writePeriod,
 } from '../text/period.ts'
 import { NONE } from '../text/text.ts'
-import { comparedWith, type Words } from './parts.ts'
+import type { Words } from './parts.ts'
 
 /** Training and Locks: sessions of a period, with filters, figures, pictures, a table, and the same as a file. */
 
@@ -228,7 +227,7 @@ export interface Figure extends Words {
 
 /** The days before those of a page, with which its figures are compared. */
 export interface DaysBefore {
-  readonly text: ReturnType<typeof comparedText>
+  readonly text: string
   readonly scope: string
   readonly address: string
 }
@@ -259,17 +258,13 @@ export function figureTiles(figures: readonly Figure[], scope: string, days?: Da
   )
 }
 
-/** `▼ 2 points below the 12 weeks before (49 %)`; once that was said, `▲ from 18,800`, `◆ about as before (18,800)`. */
-function verdictOf(shown: Figure, { text: [preposition, other], scope, address }: DaysBefore, isFirst: boolean): Part {
-  const { of, value, before, text } = shown
+/** `▼ from 62 % in the 12 weeks before`, `◆ as in the 12 weeks before (18,800)` where both read the same; once that was said, `▼ from 62 %`. */
+function verdictOf({ of, value, before, text }: Figure, { text: when, scope, address }: DaysBefore, isFirst: boolean) {
   if (before == null || value === null) return undefined
-  const beyond = clearlyBeyond(value, { low: before, high: before })
   const then = html`<a href="${address}">${figure(`${of} ${scope}`, before, text(before))}</a>`
-  const about = text(value) === text(before) ? '' : '\u00a0about'
-  if (isFirst) return html`${comparedWith(other, beyond, { ...shown, subject: about }, preposition)} (${then})`
-  if (beyond === 0) return html`◆${about}\u00a0as before (${then})`
-  const [sign, name] = beyond > 0 ? ['▲', 'up'] : ['▼', 'down']
-  return html`${sign}<span class="hidden"> ${name}</span>\u00a0from\u00a0${then}`
+  if (text(value) === text(before)) return html`◆\u00a0as ${isFirst ? when : 'before'} (${then})`
+  const [sign, name] = value > before ? ['▲', 'up'] : ['▼', 'down']
+  return html`${sign}<span class="hidden"> ${name}</span>\u00a0from\u00a0${then}${isFirst && ` ${when}`}`
 }
 
 type AddressFor = (changes: Partial<PeriodQuery>) => string

@@ -186,11 +186,11 @@ export function beyondText(value: number, usual: Usual, words: Words): string {
   return comparedWith('usual', beyondUsual(value, usual), words)
 }
 
-/** `◆ as in May`, `▼ 36 below May`: by how much a value is beyond another, with the preposition that "as" needs. */
-export function comparedWith(other: string, beyond: number, words: Words, preposition = ''): string {
+/** `◆ as usual`, `▼ 36 below usual`: by how much a value is beyond another. */
+export function comparedWith(other: string, beyond: number, words: Words): string {
   const { text, differenceText = text, subject = '' } = words
   return beyond === 0
-    ? `◆${subject}\u00a0as ${preposition}${other}`
+    ? `◆${subject}\u00a0as ${other}`
     : `${beyond > 0 ? '▲' : '▼'}\u00a0${differenceText(Math.abs(beyond))} ${beyond > 0 ? 'above' : 'below'} ${other}`
 }
 
@@ -225,7 +225,7 @@ export interface PartRow {
   readonly index: number
 }
 
-/** `Least completed: Five day lock, 8 of 12 (67 %); others 100 %`: that with the smallest share, beside the others. */
+/** `Least completed: Five day lock, 8 of 12 (67 %); others together 100 %`: that with the smallest share, beside the others. */
 export function leastNews(
   all: readonly { readonly name: () => Html; readonly done: number; readonly of: number }[],
   [done, allDone]: readonly [done: string, allDone: string],
@@ -237,7 +237,7 @@ export function leastNews(
   const text =
     least.done === least.of
       ? allDone
-      : html`Least ${done}: ${least.name()}, ${ofAll}; others ${partText(restDone, restOf)}`
+      : html`Least ${done}: ${least.name()}, ${ofAll}; others together ${partText(restDone, restOf)}`
   return html`<span class="news">${text}</span>`
 }
 
@@ -301,10 +301,8 @@ export function breakLegend(breaks: Html): LegendItem[] {
 }
 
 export function usualLegend(unit: Unit | 'session', usual: readonly (Usual | undefined)[]): LegendItem[] {
-  if (usual.every(range => range === undefined)) return []
-  return [
-    ['usual', unit === 'session' ? 'Usual before each session' : `Usual in the ${MAX_USUAL_PARTS} ${unit}s before`],
-  ]
+  const before = unit === 'session' ? 'before each session' : `in the ${MAX_USUAL_PARTS} ${unit}s before`
+  return usual.every(range => range === undefined) ? [] : [['usual', `Usual ${before}`]]
 }
 
 /** The values of some parts of a bar, which are stacked. */

@@ -121,13 +121,13 @@ export function periodText(period: Period): string {
   return `in ${last === today ? 'the last' : 'these'} ${lengthText(last + 1 - first)}`
 }
 
-/** `in `, `the 10 days before`: what a period is compared with. */
-export function comparedText({ first, last, length }: Period): readonly [preposition: string, days: string] {
+/** `in the 10 days before`: what a period is compared with. */
+export function comparedText({ first, last, length }: Period): string {
   const toCome = length - (last + 1 - first)
   // The rest of a week changes little of several.
   if (toCome > (length < WEEKS_FROM ? 0 : 6))
-    return ['in ', `the same part of the ${length === 7 ? 'week' : lengthText(length)} before`]
-  return length === 1 ? ['on ', 'the day before'] : ['in ', `the ${lengthText(length)} before`]
+    return `in the same part of the ${length === 7 ? 'week' : lengthText(length)} before`
+  return length === 1 ? 'on the day before' : `in the ${lengthText(length)} before`
 }
 
 /** `24 Aug – 21 Nov`, with the years where they are not this one's. */

@@ -255,6 +255,12 @@ export function capital(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
+/** `264 new, 3 changed`, or what is said of none. */
+export function countsText(counts: Readonly<Record<string, number>>, none: string): string {
+  const texts = Object.entries(counts).flatMap(([name, count]) => (count === 0 ? [] : `${numberText(count)} ${name}`))
+  return texts.join(', ') || none
+}
+
 /** `1 session`, `3 sessions`. */
 export function countText(count: number, one: string, many = `${one}s`): string {
   return `${NUMBER.format(count)} ${count === 1 ? one : many}`

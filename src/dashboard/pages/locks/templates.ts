@@ -4,7 +4,7 @@ import { readKnownTime, countedUntil } from '../../../stats/known-time.ts'
 import { lockHistory } from '../../../stats/lock-history.ts'
 import { lockRecords, type LockStats, someLocks } from '../../../stats/lock-queries.ts'
 import { lockTemplates, type TemplateUse, withUses } from '../../../stats/lock-template-queries.ts'
-import { clearlyBeyond } from '../../../stats/usual.ts'
+import { beyondUsual } from '../../../stats/usual.ts'
 import { scaleLinear } from 'd3-scale'
 import { boxes, dots, markText, percent, resultDots, type Range, round, stretched } from '../../charts/plane.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../contract/time.ts'
@@ -321,14 +321,15 @@ function useStats(viewer: Viewer, use: TemplateUse): Html {
   const { record, lengths, last, sessions, completed } = use
   const [low, high] = plannedOf(record)
   const median = medianOf(lengths)?.length
-  const beyond = clearlyBeyond(median ?? 0, { low, high })
+  const beyond = beyondUsual(median ?? 0, { low, high })
   const words = { text: (by: number) => durationText(by / 1000) }
   return stats(
     sessions > 0 && mainStat(stateName('completed', viewer), completedText(use), partText(completed, sessions)),
     stat(
       'Median length',
       medianText(use),
-      median !== undefined && (beyond === 0 ? '◆\u00a0as planned' : comparedWith('what was planned', beyond, words)),
+      median !== undefined &&
+        (Math.abs(beyond) < MINUTE_MS ? '◆\u00a0as planned' : comparedWith('what was planned', beyond, words)),
     ),
     stat('Last used', dateText(viewer, last ?? 0)),
   )

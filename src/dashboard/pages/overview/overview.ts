@@ -3,28 +3,28 @@ import { lockStatus } from '../../../stats/status.ts'
 import { bucketsOf } from '../../../stats/buckets.ts'
 import { type LockHistory, lockHistory } from '../../../stats/lock-history.ts'
 import { activeLock, locksSince, newestLock } from '../../../stats/lock-queries.ts'
-import { type LockStatistics, lockStatistics, withoutPractice } from '../../../stats/lock-statistics.ts'
-import { type TrainingHistory, trainingHistory } from '../../../stats/training-history.ts'
+import { lockStatistics, withoutPractice } from '../../../stats/lock-statistics.ts'
+import { trainingHistory } from '../../../stats/training-history.ts'
 import { endOfTomorrow, zoneClock } from '../../../stats/zone-clock.ts'
-import { bothWays, emptyState, dotted } from '../../layout/components.ts'
-import { figure, html, type Html, nothing } from '../../html.ts'
+import { bothWays, emptyState } from '../../layout/components.ts'
+import { html, type Html, nothing } from '../../html.ts'
 import { type DashboardPage, type LiveState, type Reader, view, type Visit } from '../../page.ts'
-import { daysName, DEFAULT_PRESET, periodFor } from '../../text/period.ts'
+import { DEFAULT_PRESET, periodFor } from '../../text/period.ts'
 import { agoText, countText } from '../../text/text.ts'
-import { lockedFigure, lockVerdict } from '../locks/locks.ts'
+import { lockVerdict } from '../locks/locks.ts'
 import { EXAMPLE } from './example.ts'
-import { lockText } from '../locks/states.ts'
 import { headline } from '../locks/time.ts'
 import { sourceNotice } from '../source/states.ts'
-import { readTraining, repsFigure, weekVerdict } from '../training/training.ts'
+import { readTraining, weekVerdict } from '../training/training.ts'
 import { newsOf } from './news.ts'
 import { lastSession, lockCard, STRIP_DAYS, thisWeek, weeksCard } from './tiles.ts'
 import { listReads } from '../../../accounts/read-log-queries.ts'
-import { DAY_MS, formatDate, HOUR_MS, parseDate, type Unit } from '../../../contract/time.ts'
+import { DAY_MS, HOUR_MS } from '../../../contract/time.ts'
 import { countedUntil } from '../../../stats/known-time.ts'
 import { readPrograms } from '../../text/names.ts'
 import { shownLocks } from '../locks/list.ts'
 import { trainingAddresses } from '../training/list.ts'
+import { yearLine } from '../year/year.ts'
 
 export const overviewPages: readonly DashboardPage[] = [
   { section: 'overview', reads: 'statistics', area: 'both', path: '/', handler: showOverview },
@@ -83,7 +83,7 @@ export async function readOverview(reader: Reader, goal: number | null) {
   const asked = { ...trainingAddresses.read({ query: new URLSearchParams(), viewer }), ...query }
   const training = await readTraining(reader, asked, period)
   const shownLock = locks.entries.length === 0 ? undefined : await shownLocks(reader, locks, query, period)
-  const locked = await lockedTime(reader, locks, until)
+  const locked = await lockedByDay(reader, locks, until)
   const news =
     training &&
     newsOf({
@@ -99,12 +99,12 @@ export async function readOverview(reader: Reader, goal: number | null) {
   ]
   const cards = html`
     <div class="tiles" data-live="tiles">
-      ${lockCard(reader, current, last, locked.days, shownLock)}
+      ${lockCard(reader, current, last, locked, shownLock)}
       ${training === undefined ? nothing : thisWeek(reader, history.sessions, goal)}
       ${lastSession(reader, history.sessions, programs, limit)}
     </div>
     ${weeksCard(reader, training, shownLock)}
-    ${await yearLine(reader, history, locked.year)}
+    ${await yearLine(reader)}
   `
   return {
     heading: headline(reader, current, last, until, ...verdicts),
@@ -115,19 +115,15 @@ export async function readOverview(reader: Reader, goal: number | null) {
   }
 }
 
-/** How much was locked of each of the last days, and of this year. */
-async function lockedTime({ store, viewer, pageAccess, now }: Reader, { since }: LockHistory, until: number) {
+/** How much was locked of each of the last days. */
+async function lockedByDay({ store, viewer, pageAccess, now }: Reader, { since }: LockHistory, until: number) {
   const clock = zoneClock(viewer.timeZone)
-  const today = clock.dayOf(now)
-  const bucketsFrom = (from: number, unit: Unit) =>
-    bucketsOf({ unit, weekStart: 'monday', from, to: today }, clock, now)
-  const from = clock.startOf(Math.min(today - STRIP_DAYS, firstOfYear(today)))
-  const locks = await locksSince(store, pageAccess.sessions('lkbx'), until, from)
-  const [days, year] = await lockStatistics(withoutPractice(locks), { since, until }, [
-    bucketsFrom(today + 1 - STRIP_DAYS, 'day'),
-    bucketsFrom(firstOfYear(today), 'month'),
-  ])
-  return { days: days.buckets, year: year.total }
+  const to = clock.dayOf(now)
+  const from = to + 1 - STRIP_DAYS
+  const locks = await locksSince(store, pageAccess.sessions('lkbx'), until, clock.startOf(from))
+  const days = bucketsOf({ unit: 'day', weekStart: 'monday', from, to }, clock, now)
+  const [{ buckets }] = await lockStatistics(withoutPractice(locks), { since, until }, [days])
+  return buckets
 }
 
 /**
@@ -158,31 +154,6 @@ async function sinceLastLook(
 
 /** Keys of the viewer read in between. */
 const MAX_READS = 200
-
-/** The year in a line, which leads to its page. */
-async function yearLine({ viewer, now }: Reader, history: TrainingHistory, locked: LockStatistics): Promise<Html> {
-  const today = zoneClock(viewer.timeZone).dayOf(now)
-  const days = { first: firstOfYear(today), last: today }
-  const range = { unit: 'month', weekStart: 'monday', from: days.first, to: today } as const
-  const { total } = await history.statistics({}, range, viewer.timeZone, now)
-  const scope = daysName(days)
-  const facts = [
-    ...(total.sessions === 0
-      ? []
-      : [
-          html`${figure(`sessions ${scope}`, total.sessions, countText(total.sessions, 'training session'))}`,
-          html`${repsFigure(total.reps, scope)} repetitions`,
-        ]),
-    ...(locked.knownSeconds === 0 ? [] : [html`${lockedFigure(locked, scope)} ${lockText('locked', viewer)}`]),
-  ]
-  return facts.length === 0
-    ? nothing
-    : html`<p>${dotted(html`<a href="/year">Year ${formatDate(today).slice(0, 4)}</a>`, ...facts)}</p>`
-}
-
-function firstOfYear(day: number): number {
-  return parseDate(`${formatDate(day).slice(0, 4)}-01-01`) ?? day
-}
 
 /** Open pages request this once a minute: its validator changes when they have to be rendered again. */
 async function readLive({ store, viewer, pageAccess, now }: Visit): Promise<LiveState> {

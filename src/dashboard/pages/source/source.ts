@@ -27,6 +27,7 @@ import { freeText } from '../../text/names.ts'
 import { daysText } from '../../text/period.ts'
 import {
   agoText,
+  countsText,
   countText,
   dateTime,
   durationText,
@@ -144,12 +145,12 @@ async function sourceRows(
   const ofFiles = file && {
     from: 'files' as const,
     name: countText(others.length + 1, 'file'),
-    outcome: html`${countText(file.added, 'new record')} ${timeAgo(viewer, file.at, now)}`,
+    outcome: html`${countText(file.added, 'new record')}, the last file ${timeAgo(viewer, file.at, now)}`,
   }
   const imported = {
     from: undefined,
     name: 'Imported by an administrator',
-    outcome: asOf !== null && html`${timeAgo(viewer, asOf, now)}; no automatic updates`,
+    outcome: asOf !== null && html`Stored ${timeAgo(viewer, asOf, now)}`,
   }
   const known = [...servers, ...(ofFiles === undefined ? [] : [ofFiles])]
   const rows = known.length > 0 || asOf === null ? known : [imported]
@@ -166,7 +167,7 @@ function sourceTable({ viewer }: Visit, rows: readonly SourceRow[]): Html {
         title: 'Records',
         line: 'second',
         cell: ({ training, locks, others }) => {
-          const sessions = `${countText(training, 'training session')}, ${countText(locks, 'lock')}`
+          const sessions = unbroken(`${countText(training, 'training session')}, ${countText(locks, 'lock')}`)
           return html`${sessions}${others > 0 && html`,<br> ${numberText(others)} templates and devices`}`
         },
       },
@@ -338,7 +339,12 @@ function arrivals({ viewer }: Visit, rounds: readonly Round[], files: readonly I
             html`${dateTime(viewer, at)}${failure === null ? nothing : html` <span class="state warn">Not complete</span>`}`,
         },
         { title: 'From', line: 'second', cell: ({ name }) => name },
-        { title: 'Records', line: 'second', cell: arrivedText },
+        {
+          title: 'Records',
+          line: 'second',
+          cell: ({ added, replaced, gone, rejected }) =>
+            countsText({ new: added, changed: replaced, 'gone there': gone, rejected }, 'Nothing new'),
+        },
         actionColumn(({ id, name, removable }) =>
           removable === 0 ? nothing : action(`/source/files/${id}/undo`, 'Undo', name),
         ),
@@ -347,13 +353,6 @@ function arrivals({ viewer }: Visit, rounds: readonly Round[], files: readonly I
     ),
     { id: 'files' },
   )
-}
-
-/** `264 new, 3 changed` */
-function arrivedText({ added, replaced, gone, rejected }: Pick<Round, 'added' | 'replaced' | 'gone' | 'rejected'>) {
-  const counts = { new: added, changed: replaced, 'gone there': gone, rejected }
-  const texts = Object.entries(counts).flatMap(([name, count]) => (count === 0 ? [] : `${numberText(count)} ${name}`))
-  return texts.join(', ') || 'Nothing new'
 }
 
 async function showForgetting(visit: Visit) {

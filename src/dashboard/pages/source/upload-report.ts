@@ -1,12 +1,12 @@
 import type { KindPreview } from '../../../archive/preview.ts'
 import type { SampleField } from '../../../archive/sample-rows.ts'
 import { ownKinds } from '../../../accounts/deleted-records.ts'
-import { card, countColumn, facts, options, table } from '../../layout/components.ts'
+import { card, facts, options, table } from '../../layout/components.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import type { Visit } from '../../page.ts'
 import { reasonTable } from './rejected.ts'
 import { kindName } from '../../text/labels.ts'
-import { capital, countText, dateText, dateTime, durationText, NONE, numberText } from '../../text/text.ts'
+import { capital, countsText, countText, dateText, dateTime, durationText, NONE } from '../../text/text.ts'
 import type { UploadReport } from '../../../uploads/run.ts'
 import type { Upload } from '../../../uploads/uploads.ts'
 
@@ -47,15 +47,15 @@ function kindTable({ viewer }: Visit, counts: readonly KindPreview[]): Html {
       { title: 'Records', line: 'first', cell: ({ kind }) => kindName(kind) },
       { title: 'First', cell: ({ first }) => day(first) },
       { title: 'Last', cell: ({ last }) => day(last) },
-      countColumn('New', ({ added }) => added),
-      countColumn('Changed', ({ changed }) => changed),
-      countColumn('The same', ({ unchanged }) => unchanged),
-      ...(counts.some(({ skipped }) => skipped > 0)
-        ? [countColumn<KindPreview>('Not finished', row => row.skipped)]
-        : []),
-      ...(counts.some(({ deleted = 0 }) => deleted > 0)
-        ? [countColumn<KindPreview>('Deleted here', ({ deleted = 0 }) => deleted)]
-        : []),
+      {
+        title: 'In your account',
+        line: 'second',
+        cell: ({ added, changed, unchanged, skipped, deleted = 0 }) =>
+          countsText(
+            { new: added, changed, 'the same': unchanged, 'not finished': skipped, 'deleted here': deleted },
+            NONE,
+          ),
+      },
     ],
     counts,
   )
@@ -165,7 +165,7 @@ export function storedCounts(upload: Upload): Html {
   if (stored.length === 0) return html`<p>Everything in it was stored before.</p>`
   return html`<ul>${stored.map(
     ({ kind, added, replaced }) =>
-      html`<li>${kindName(kind)}: ${numberText(added)} new${replaced === 0 ? nothing : html`, ${numberText(replaced)} changed`}</li>`,
+      html`<li>${kindName(kind)}: ${countsText({ new: added, changed: replaced }, 'nothing new')}</li>`,
   )}</ul>`
 }
 

@@ -3,8 +3,8 @@ import { notFound } from '../../../contract/errors.ts'
 import { knownYears, type Totals, type YearStatistics, yearStatistics, type KnownDay } from '../../../stats/year.ts'
 import { trainingHistory } from '../../../stats/training-history.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
-import { card, noRecords, stat } from '../../layout/components.ts'
-import { html, type Html, nothing, type Part } from '../../html.ts'
+import { card, dotted, noRecords, stat } from '../../layout/components.ts'
+import { figure, html, type Html, nothing, type Part } from '../../html.ts'
 import { type DashboardPage, type Reader, view, type Viewer, type Visit, sharedAreas } from '../../page.ts'
 import { daysName, timeOfDays } from '../../text/period.ts'
 import {
@@ -18,6 +18,7 @@ import {
   partText,
   shortDay,
   dateText,
+  yearOf,
 } from '../../text/text.ts'
 import { shareBars } from '../locks/locks.ts'
 import { lockedPercent } from '../locks/list.ts'
@@ -125,9 +126,8 @@ export async function yearCards(reader: Reader, statistics: YearStatistics): Pro
 
 /** Of days before the first record nothing is known. */
 function knownDays(viewer: Viewer, { days, firstTraining, firstLock }: YearStatistics): readonly KnownDay[] {
-  const known = Math.min(firstTraining?.at ?? Infinity, firstLock?.at ?? Infinity)
-  const first = known === Infinity ? 0 : zoneClock(viewer.timeZone).dayOf(known)
-  return days.filter(({ day }) => day >= first)
+  const { startOf } = zoneClock(viewer.timeZone)
+  return days.filter(({ day }) => startOf(day + 1) > Math.min(firstTraining?.at ?? Infinity, firstLock?.at ?? Infinity))
 }
 
 /** `Trained on 179, locked on 199 of 333 days` */
@@ -140,14 +140,28 @@ function daysNews(viewer: Viewer, days: readonly KnownDay[]): string {
   return capital(`${texts.join(', ') || 'nothing on any'} of ${countText(days.length, 'day')}`)
 }
 
+/** This year in a line, which leads to its page. */
+export async function yearLine(reader: Reader): Promise<Html> {
+  const { viewer, now } = reader
+  const year = Number(yearOf(viewer, now))
+  const statistics = await readYear(reader, year)
+  const facts = figuresOf(viewer, statistics).flatMap(({ name, of, value, text }) =>
+    value === null ? [] : html`${name} ${figure(`${of} ${scopeOf(statistics.total)}`, value, text(value))}`,
+  )
+  return html`<p>${dotted(html`<a href="/year">Year ${year}</a>`, ...facts)}</p>`
+}
+
 /** The large figures of the year, each beside the same days of the year before, if that was known from its start. */
 function largeFigures(viewer: Viewer, statistics: YearStatistics): Html {
   const { year, isRunning, total, before } = statistics
   const title = isRunning ? `${year - 1} to ${shortDay(before.to * DAY_MS)}` : String(year - 1)
-  const scopeOf = ({ from, to }: Totals) => daysName({ first: from, last: to })
   const figures = figuresOf(viewer, statistics).filter(({ value }) => value !== null)
-  const days = { text: ['in ', title], scope: scopeOf(before), address: `/year/${year - 1}` } as const
+  const days = { text: `in ${title}`, scope: scopeOf(before), address: `/year/${year - 1}` } as const
   return figureTiles(figures, scopeOf(total), days, true)
+}
+
+function scopeOf({ from, to }: Totals): string {
+  return daysName({ first: from, last: to })
 }
 
 /** The figures of a year as texts, by name. */
@@ -163,47 +177,33 @@ function figuresOf(viewer: Viewer, { firstTraining, firstLock, total, before }: 
   const [start, end] = [startOf(before.from), startOf(total.to + 1)]
   const { training, locks } = total
   const { sessions, passed, duration } = training
-  const knownSince = (first: { readonly at: number } | undefined, one: Figure): Figure[] => {
-    const { value, before: then } = one
-    return first === undefined
-      ? []
-      : [{ ...one, value: first.at < end ? value : null, before: first.at > start ? undefined : then }]
-  }
-  const ofTraining: readonly Figure[] = [
-    {
-      name: 'Training sessions',
-      of: 'sessions',
-      value: sessions,
-      before: before.training.sessions,
-      text: numberText,
-      note: duration === 0 ? undefined : `${hoursText(duration)} of training`,
-    },
-    {
-      name: 'Median grade',
-      of: 'medianGrade',
-      value: training.grade,
-      before: before.training.grade,
-      ...GRADES,
-      note: `${numberText(passed)} passed (${partText(passed, sessions)})`,
-    },
-    {
-      name: 'Repetitions',
-      of: 'reps',
-      value: training.reps,
-      before: before.training.reps,
-      text: numberText,
-      note: distanceOfYear(viewer, training),
-    },
+  const figures = (
+    first: { readonly at: number } | undefined,
+    ofArea: readonly (Omit<Figure, 'value'> & { readonly valueOf: (totals: Totals) => number | null })[],
+  ) =>
+    ofArea.map(({ valueOf, ...one }): Figure => {
+      const isKnown = first !== undefined && first.at < end
+      return {
+        ...one,
+        value: isKnown ? valueOf(total) : null,
+        before: isKnown && first.at <= start ? valueOf(before) : undefined,
+      }
+    })
+  const hours = duration === 0 ? undefined : `${hoursText(duration)} of training`
+  const rate = `${numberText(passed)} passed (${partText(passed, sessions)})`
+  const distance = distanceOfYear(viewer, training)
+  const name = lockText('Time locked', viewer)
+  const lockedTime = html`${durationText(locks.lockedSeconds)}<br>${countText(locks.started, 'lock')} begun`
+  return [
+    ...figures(firstTraining, [
+      { name: 'Training sessions', of: 'sessions', valueOf: of => of.training.sessions, text: numberText, note: hours },
+      { name: 'Median grade', of: 'medianGrade', valueOf: of => of.training.grade, ...GRADES, note: rate },
+      { name: 'Repetitions', of: 'reps', valueOf: of => of.training.reps, text: numberText, note: distance },
+    ]),
+    ...figures(firstLock, [
+      { name, of: 'lockedPercent', valueOf: of => lockedPercent(of.locks), ...GRADES, note: lockedTime },
+    ]),
   ]
-  const ofLocks: Figure = {
-    name: lockText('Time locked', viewer),
-    of: 'lockedPercent',
-    value: lockedPercent(locks),
-    before: lockedPercent(before.locks) ?? undefined,
-    ...GRADES,
-    note: html`${durationText(locks.lockedSeconds)}<br>${countText(locks.started, 'lock')} begun`,
-  }
-  return [...ofTraining.flatMap(one => knownSince(firstTraining, one)), ...knownSince(firstLock, ofLocks)]
 }
 
 /** A distance, marked if some of it may be an estimate. */
