@@ -283,7 +283,10 @@ test('a session that was not passed says how many of its segments were not', asy
 test('a program shows its facts, its segments, and the sessions with it', async () => {
   await using ann = await open()
   assert.match(await ann.page('/programs'), /Even <pace> In use/)
-  assert.match(await ann.page('/programs'), /Least passed in the last ten: Holds , 0 of 1 \(0 %\); others together \d+ % /)
+  assert.match(
+    await ann.page('/programs'),
+    /Least passed in the last ten: Holds , 0 of 1 \(0 %\); others together \d+ % /,
+  )
   assert.match(await ann.page('/programs'), /Holds .* 51 % 0 of 1 0 % of all 1 3 days ago/)
   const text = await ann.page('/programs/1')
   assert.match(text, /Facts .*Message Keep going/)

@@ -216,7 +216,7 @@ test('the records of a year end with it', async () => {
   ])
   const ann = await signInAs(service, 'ann')
   const recordsOf = async (of: number) => {
-    const [, card = ''] = /<h2>Records[^<]*<\/h2>([^]*?)<\/section>/.exec((await ann.get(`/year/${of}`)).text) ?? []
+    const [, card = ''] = /<h2>Best [^<]*<\/h2>([^]*?)<\/section>/.exec((await ann.get(`/year/${of}`)).text) ?? []
     return new Map(
       [...card.matchAll(/<dt>([^<]*)<\/dt><dd>([^]*?)<\/dd>/g)].map(([, name = '', value = '']) => [
         name,

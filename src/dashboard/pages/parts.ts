@@ -182,16 +182,10 @@ export function rangeText({ low, high }: Usual): string {
 }
 
 /** `▼ 36 below usual`, `◆ as usual` */
-export function beyondText(value: number, usual: Usual, words: Words): string {
-  return comparedWith('usual', beyondUsual(value, usual), words)
-}
-
-/** `◆ as usual`, `▼ 36 below usual`: by how much a value is beyond another. */
-export function comparedWith(other: string, beyond: number, words: Words): string {
-  const { text, differenceText = text, subject = '' } = words
-  return beyond === 0
-    ? `◆${subject}\u00a0as ${other}`
-    : `${beyond > 0 ? '▲' : '▼'}\u00a0${differenceText(Math.abs(beyond))} ${beyond > 0 ? 'above' : 'below'} ${other}`
+export function beyondText(value: number, usual: Usual, { text, differenceText = text, subject = '' }: Words): string {
+  const beyond = beyondUsual(value, usual)
+  if (beyond === 0) return `◆${subject}\u00a0as usual`
+  return `${beyond > 0 ? '▲' : '▼'}\u00a0${differenceText(Math.abs(beyond))} ${beyond > 0 ? 'above' : 'below'} usual`
 }
 
 /** `6–12 Apr`, `April 2026`, `Q2 2026`; says if it is not over, or if some of its days are not shown. */
@@ -378,7 +372,7 @@ function planeOf(viewer: Viewer, bars: Bars, usual: readonly (Usual | undefined)
 const MIN_SHORT = 100_000
 const COMPACT = numberFormat({ notation: 'compact' })
 
-/** What is usual is seen also where bars cover it. */
+/** Where bars cover what is usual, its edges are seen. */
 function drawingOf(space: Plane, shown: Bars, usual: readonly (Usual | undefined)[]): Html {
   const { y } = space
   const { series, goal } = shown
@@ -398,7 +392,7 @@ function drawingOf(space: Plane, shown: Bars, usual: readonly (Usual | undefined
     })
   })
   const looks = [...Map.groupBy(bars, ({ look }) => look)]
-  return html`${looks.map(([look, ofLook]) => boxes(look, ofLook))}${rangeBand(space, parts, usual)}${
+  return html`${rangeBand(space, parts, usual)}${looks.map(([look, ofLook]) => boxes(look, ofLook))}${rangeBand(space, parts, usual, 'edges')}${
     goal === undefined || last === undefined ? nothing : levels('goal', [{ x: placeOf(space, last), y: y(goal.value) }])
   }${barTexts(space, shown, usual)}`
 }

@@ -4,7 +4,6 @@ import { readKnownTime, countedUntil } from '../../../stats/known-time.ts'
 import { lockHistory } from '../../../stats/lock-history.ts'
 import { lockRecords, type LockStats, someLocks } from '../../../stats/lock-queries.ts'
 import { lockTemplates, type TemplateUse, withUses } from '../../../stats/lock-template-queries.ts'
-import { beyondUsual } from '../../../stats/usual.ts'
 import { scaleLinear } from 'd3-scale'
 import { boxes, dots, markText, percent, resultDots, type Range, round, stretched } from '../../charts/plane.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../contract/time.ts'
@@ -30,7 +29,7 @@ import {
 import { dateText, dateTimeText, durationText, NONE, numberText, partText } from '../../text/text.ts'
 import { stateName } from './states.ts'
 import { lengthOf, lockRow, lockTable } from './list.ts'
-import { comparedWith, leastNews, strip } from '../parts.ts'
+import { leastNews, strip } from '../parts.ts'
 import { endingOf } from './time.ts'
 
 const OF_TEMPLATES = { section: 'lockTemplates', area: 'lkbx' } as const
@@ -318,19 +317,10 @@ function plannedText({ record, lengths }: TemplateUse): Part {
 }
 
 function useStats(viewer: Viewer, use: TemplateUse): Html {
-  const { record, lengths, last, sessions, completed } = use
-  const [low, high] = plannedOf(record)
-  const median = medianOf(lengths)?.length
-  const beyond = beyondUsual(median ?? 0, { low, high })
-  const words = { text: (by: number) => durationText(by / 1000) }
+  const { last, sessions, completed } = use
   return stats(
     sessions > 0 && mainStat(stateName('completed', viewer), completedText(use), partText(completed, sessions)),
-    stat(
-      'Median length',
-      medianText(use),
-      median !== undefined &&
-        (Math.abs(beyond) < MINUTE_MS ? '◆\u00a0as planned' : comparedWith('what was planned', beyond, words)),
-    ),
+    stat('Median length', medianText(use)),
     stat('Last used', dateText(viewer, last ?? 0)),
   )
 }

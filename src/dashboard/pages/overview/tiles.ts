@@ -137,7 +137,7 @@ export function lastSession(
       <p class="big">${percentText(grade)} <small>grade</small></p>
       <p>${passed ? nothing : html`${resultMark(false)} `}${gradeNote(grade, usual, rank)}</p>
       <p class="muted">${dotted(programLink(programs, program), countText(reps, 'repetition'), timeAgo(viewer, at, now))}</p>
-      ${ten.length < 2 ? nothing : html`<p class="small muted">Last ${ten.length} with this program</p>${lastGrades(viewer, ten, last, usual)}`}
+      ${ten.length < 2 ? nothing : html`<p class="small muted">Last ${ten.length} with this program${ten.every(one => one.passed) ? nothing : '; hollow: not passed'}</p>${lastGrades(viewer, ten, last, usual)}`}
     `,
   )
 }

@@ -92,7 +92,7 @@ async function showSettings(visit: Visit, problem?: string) {
   const methods = await readSignInMethods(store.reads, accountId, signInAddress(visit))
   return view({
     title: 'Settings',
-    lead: 'Choices are saved at once, the weekly goal with its button.',
+    lead: 'Most choices are saved at once.',
     status: problem === undefined ? 200 : 422,
     body: html`
       ${section(

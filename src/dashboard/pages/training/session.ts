@@ -229,10 +229,12 @@ function segmentTable({ viewer, path, query }: Visit, segments: readonly Row[], 
   const [weakest, next] = graded.toSorted((a, b) => a.percentGrade - b.percentGrade)
   const isWeakest = (one: Row) => one === weakest && next !== undefined && weakest.percentGrade < next.percentGrade
   const isGraded = graded.some(({ position, type, passed }) => passed && passingAt(passing, position - 1, type) === 0)
-  const isKnown = segments.some(({ position, type }) => passingAt(passing, position - 1, type) !== undefined)
+  const known = new Set(segments.map(({ position, type }) => passingAt(passing, position - 1, type) ?? -1))
+  const least = [...known].filter(grade => grade > 0)
+  const tick = least.length === 1 ? ` at ${percentText(least[0] ?? 0)}` : ''
   return html`
     ${table<Row>('Segments', segmentColumns(viewer, segments, isWeakest, passing), paged.rows)}
-    ${isKnown && html`<p class="muted small">The tick is the passing grade of the program today. Segments without a bar are not judged${isGraded && ', but count in the grade'}.</p>`}
+    ${Math.max(...known) >= 0 && html`<p class="muted small">The tick${tick} is the passing grade of the program today. Segments without a bar are not judged${isGraded && ', but count in the grade'}.</p>`}
     ${tableFoot(path, query, paged, 'rows')}
   `
 }

@@ -5,7 +5,7 @@ import { trainingHistory } from '../../../stats/training-history.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
 import { card, dotted, noRecords, stat } from '../../layout/components.ts'
 import { figure, html, type Html, nothing, type Part } from '../../html.ts'
-import { type DashboardPage, type Reader, view, type Viewer, type Visit, sharedAreas } from '../../page.ts'
+import { type DashboardPage, type Reader, view, type Viewer, type Visit } from '../../page.ts'
 import { daysName, timeOfDays } from '../../text/period.ts'
 import {
   capital,
@@ -228,13 +228,14 @@ function recordCard({ viewer }: Reader, { year, isRunning, bests, stretch }: Yea
     days && record('Days in a row', addressOf(days), countText(days.days, 'day'), `up to ${dayOf(days.to)}`),
     locked && record(longest, `/locks/${locked.session.id}`, durationText(locked.seconds), began),
   ].filter(one => one !== undefined)
-  const title = isRunning ? 'Records of all years' : `Records at the end of ${year}`
+  const title = isRunning ? 'Best of all years' : `Best up to the end of ${year}`
   return records.length === 0 ? nothing : card(title, html`<dl class="stats">${records}</dl>`)
 }
 
 /** Each day, with both areas. */
 function daysCard(viewer: Viewer, days: readonly KnownDay[]): Html {
-  const shadeOf = shadesOf(days.filter(({ sessions }) => sessions > 0).map(({ reps }) => reps))
+  const trained = days.filter(({ sessions }) => sessions > 0).map(({ reps }) => reps)
+  const shadeOf = shadesOf(trained)
   const [most] = days.toSorted((a, b) => b.reps - a.reps)
   return card(
     'Days',
@@ -242,7 +243,7 @@ function daysCard(viewer: Viewer, days: readonly KnownDay[]): Html {
       ${most !== undefined && most.reps > 0 && html`<p class="summary"><b>${numberText(most.reps)}</b> repetitions on ${shortDay(most.day * DAY_MS)}, the most of a day</p>`}
       ${daysCalendar(days.map(day => dayLook(viewer, day, `${day.sessions === 0 ? 'none' : shadeOf(day.reps)}${day.lockedSeconds > 0 ? ' under' : ''}`)))}
       <ul class="legend">
-        ${sharedAreas(viewer).includes('dtt') ? html`<li>Repetitions:\u00a0fewest\u00a0${SHADES.map(shade => html`<i class="day ${shade}"></i>`)}\u00a0most</li>` : nothing}
+        ${trained.length > 0 ? html`<li>Repetitions:\u00a0${numberText(Math.min(...trained))}\u00a0${SHADES.map(shade => html`<i class="day ${shade}"></i>`)}\u00a0${numberText(Math.max(...trained))}</li>` : nothing}
         ${days.some(({ lockedSeconds }) => lockedSeconds > 0) ? html`<li><i class="day under"></i>\u00a0${lockText('Locked', viewer)}</li>` : nothing}
       </ul>
     `,
