@@ -141,7 +141,7 @@ test('the preview of a file says what was deleted here, and its sender allows it
   const ann = await signInAs(service, 'ann')
   await upload(service.url, ann, { 'evening.ndjson': JSON.stringify(session) })
   const page = await settledPage(ann)
-  assert.match(page, /Deleted here/)
+  assert.match(page, />1 deleted here/)
   assert.match(page, /1 record of the file was deleted here and stays away\./)
   assert.match(page, /There is nothing new to store\./)
   await decide(ann, 'allow')

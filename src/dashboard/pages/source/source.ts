@@ -168,7 +168,7 @@ function sourceTable({ viewer }: Visit, rows: readonly SourceRow[]): Html {
         line: 'second',
         cell: ({ training, locks, others }) => {
           const sessions = unbroken(`${countText(training, 'training session')}, ${countText(locks, 'lock')}`)
-          return html`${sessions}${others > 0 && html`,<br> ${numberText(others)} templates and devices`}`
+          return html`${sessions}${others > 0 && html`,<br> ${countText(others, 'template or device', 'templates and devices')}`}`
         },
       },
       {
