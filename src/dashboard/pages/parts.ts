@@ -372,7 +372,7 @@ function planeOf(viewer: Viewer, bars: Bars, usual: readonly (Usual | undefined)
 const MIN_SHORT = 100_000
 const COMPACT = numberFormat({ notation: 'compact' })
 
-/** Where bars cover what is usual, its edges are seen. */
+/** What is usual is behind the bars. */
 function drawingOf(space: Plane, shown: Bars, usual: readonly (Usual | undefined)[]): Html {
   const { y } = space
   const { series, goal } = shown
@@ -392,7 +392,7 @@ function drawingOf(space: Plane, shown: Bars, usual: readonly (Usual | undefined
     })
   })
   const looks = [...Map.groupBy(bars, ({ look }) => look)]
-  return html`${rangeBand(space, parts, usual)}${looks.map(([look, ofLook]) => boxes(look, ofLook))}${rangeBand(space, parts, usual, 'edges')}${
+  return html`${rangeBand(space, parts, usual)}${looks.map(([look, ofLook]) => boxes(look, ofLook))}${
     goal === undefined || last === undefined ? nothing : levels('goal', [{ x: placeOf(space, last), y: y(goal.value) }])
   }${barTexts(space, shown, usual)}`
 }

@@ -26,7 +26,7 @@ import {
   paginate,
   tableFoot,
 } from '../../layout/components.ts'
-import { dateText, dateTimeText, durationText, NONE, numberText, partText } from '../../text/text.ts'
+import { dateText, dateTimeText, durationText, NONE, numberText, partText, unbroken } from '../../text/text.ts'
 import { stateName } from './states.ts'
 import { lengthOf, lockRow, lockTable } from './list.ts'
 import { leastNews, strip } from '../parts.ts'
@@ -114,7 +114,7 @@ export function lockTemplateColumns(viewer: Viewer, until: number, axis?: Axis):
 function completedText({ sessions, completed }: TemplateUse): Part {
   return sessions === 0
     ? html`<span class="zero">${NONE}</span>`
-    : `${numberText(completed)} of ${numberText(sessions)}`
+    : unbroken(`${numberText(completed)} of ${numberText(sessions)}`)
 }
 
 /** The lower of two in the middle. */
@@ -186,7 +186,7 @@ function lengthMarks(
   const running = lengthsOf({ ...use, lengths: [] }, until)
     .slice(2)
     .map(length => ({ at: x(length), value: 50, text: `${durationText(length / 1000)} so far` }))
-  const soFar = html`${dots('so-far', place, running)}${running.map(({ at, text }) => (at < 50 ? markText(at, 50, text, ' quiet at-end') : markText(at - 2, 50, text, ' quiet inside end')))}`
+  const soFar = html`${dots('so-far', place, running)}${running.map(({ at, text }) => (at < 50 ? markText(at, 50, text, ' quiet at-end') : markText(at - 3.5, 50, text, ' quiet inside end')))}`
   if (use.lengths.length > MAX_DRAWN) {
     const [low = 0, middle = 0, high = 0] = [0.1, 0.5, 0.9].map(share =>
       x(use.lengths[Math.floor((use.lengths.length - 1) * share)]?.length ?? 0),

@@ -35,7 +35,6 @@ import {
   NONE,
   numberText,
   timeAgo,
-  unbroken,
 } from '../../text/text.ts'
 import { connectPages, connectWay } from './connect.ts'
 import { changePages, filePages, typedCard, typedPages } from './changes.ts'
@@ -167,8 +166,7 @@ function sourceTable({ viewer }: Visit, rows: readonly SourceRow[]): Html {
         title: 'Records',
         line: 'second',
         cell: ({ training, locks, others }) => {
-          const sessions = unbroken(`${countText(training, 'training session')}, ${countText(locks, 'lock')}`)
-          return html`${sessions}${others > 0 && html`,<br> ${countText(others, 'template or device', 'templates and devices')}`}`
+          return html`${countText(training, 'training session')},<br> ${countText(locks, 'lock')}${others > 0 && html`,<br> ${countText(others, 'template or device', 'templates and devices')}`}`
         },
       },
       {

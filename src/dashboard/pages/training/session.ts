@@ -191,6 +191,9 @@ function amountStats(
   )
   const passed = judged.filter(segment => segment.passed).length
   const others = segments.length - judged.length
+  const [failed] = judged.filter(segment => !segment.passed)
+  const reason =
+    failed && passed === judged.length - 1 ? `not passed: ${failed.position} ${typeName(viewer, failed.type)}` : nothing
   const usual = usualOfProgram(sessions, own, ({ reps }) => reps)
   const ranked = sessions.filter(({ program, at }) => program === session.program && at <= now)
   const most = (valueOf: (one: SessionStats) => number) =>
@@ -214,7 +217,7 @@ function amountStats(
     stat(
       'Segments passed',
       judged.length === 0 ? NONE : `${numberText(passed)} of ${numberText(judged.length)}`,
-      others === 0 ? undefined : `${numberText(others)} more ${others === 1 ? 'is' : 'are'} not judged`,
+      dotted(reason, others === 0 ? nothing : `${numberText(others)} more ${others === 1 ? 'is' : 'are'} not judged`),
     ),
   ]
 }
