@@ -41,8 +41,8 @@ test('a file is shown before anything of it is stored, and deleted once it is st
 
   const page = textOf(await settledPage(ann))
   assert.match(page, /my records\.ndjson, 3 KB/)
-  assert.match(page, /Lock templates 1\sJan(\s2026)? 1\sJan(\s2026)? 1 1 1 Training/)
-  assert.match(page, /Training sessions 16\sFeb(\s2026)? 16\sFeb(\s2026)? 1 0 0 /)
+  assert.match(page, /Lock templates 1\sJan(\s2026)? 1\sJan(\s2026)? 1 new, 1 changed, 1 the same Training/)
+  assert.match(page, /Training sessions 16\sFeb(\s2026)? 16\sFeb(\s2026)? 1 new /)
   assert.deepEqual(await storedIds(service), [1, 2])
 
   assert.equal((await decide(ann, 'store')).to, '/source/file')
@@ -212,7 +212,7 @@ test('saved responses are stored as records of the account that sent them, sever
   assert.match(page, /3 files, /)
   assert.match(
     page,
-    /Lock templates 1\sJan(\s2026)? 1\sJan(\s2026)? 2 0 1 Training sessions 16\sFeb(\s2026)? 16\sFeb(\s2026)? 1 0 0 /,
+    /Lock templates 1\sJan(\s2026)? 1\sJan(\s2026)? 2 new, 1 the same Training sessions 16\sFeb(\s2026)? 16\sFeb(\s2026)? 1 new /,
   )
   assert.match(page, /Left out: 2 records of other accounts\./)
   assert.match(page, /1 line would be rejected.+ Where duration is missing.+ 1 file 1: 3 /)
@@ -278,7 +278,7 @@ test('the kind of records that do not say it is asked for, also of an encrypted 
   const asked = textOf(await settledPage(ann))
   assert.match(asked, /do not say of which kind they are\. Its records are .+Passphrase or age identity/)
   await decide(ann, 'check', { kind: 'training-device', secret: 'open sesame' })
-  assert.match(textOf(await settledPage(ann)), /Training devices .+1 0 0 /)
+  assert.match(textOf(await settledPage(ann)), /Training devices .+1 new /)
   await decide(ann, 'store', { secret: 'open sesame' })
   assert.match(textOf(await settledPage(ann)), /Training devices: 1 new/)
   const [row] = await service.store.db.selectFrom('training_device').select(['id', 'owner_id']).execute()
@@ -298,7 +298,7 @@ test('tables that people fill in are read in their time zone, and the page says 
     'locks.csv': `${header.replace('Name', 'Notes')}x,2026-02-16 00:30,2026-02-16 10:00\r\n`,
   })
   const page = textOf(await settledPage(ann))
-  assert.match(page, /Lock sessions 16\sFeb(\s2026)? 16\sFeb(\s2026)? 1 0 0 /)
+  assert.match(page, /Lock sessions 16\sFeb(\s2026)? 16\sFeb(\s2026)? 1 new /)
   assert.match(page, /Times without a zone are read as times in Europe\/Berlin/)
   assert.match(page, /Columns that are not read: Notes\./)
   await decide(ann, 'store')

@@ -76,7 +76,7 @@ interface Entered {
 
 function keyField(described: Html): Html {
   return html`
-    <label>API key <span class="muted">from that server; a Lockstep has them under API keys</span>
+    <label>API key <span class="muted">of that server; a Lockstep has them under API keys</span>
       <input type="password" name="key" required maxlength="1000" autocomplete="off" spellcheck="false"${described}>
     </label>
   `
