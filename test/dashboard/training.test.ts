@@ -269,14 +269,16 @@ test('a session has its place among those of its program, the last ten of it as 
   assert.match(await ann.page('/training/13'), /Repetitions 500 .* the most of 13 with this program Distance/)
 })
 
-test('a session that was not passed says how many of its segments were not', async () => {
+test('a session that was not passed says how many of its segments were not, and which if it is one', async () => {
   const TrainerSegment = [true, false, false].map((passed, index) => segment(index, 'training', 70, passed, 10, 1))
   await using ann = await open([
     ...records.world,
     records.trainingSession(1, 1, { created_at: ago(2), passed: false, TrainerSegment }),
     records.trainingSession(2, 1, { created_at: ago(1), passed: true, TrainerSegment }),
+    records.trainingSession(3, 1, { created_at: ago(3), passed: false, TrainerSegment: TrainerSegment.slice(0, 2) }),
   ])
-  assert.match(await ann.page('/training/1'), /Segments passed 1 of 3 /)
+  assert.match(await ann.page('/training/1'), /Segments passed 1 of 3 (?!not)/)
+  assert.match(await ann.page('/training/3'), /Segments passed 1 of 2 not passed: 2 Training /)
   assert.doesNotMatch(await ann.page('/training/2'), /\d not passed/)
 })
 

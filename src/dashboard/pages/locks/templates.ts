@@ -110,7 +110,7 @@ export function lockTemplateColumns(viewer: Viewer, until: number, axis?: Axis):
   ]
 }
 
-/** `8 of 12` that ended; nothing where none has. */
+/** `8 of 12` that ended; a dash, which two lines leave out, where none has. */
 function completedText({ sessions, completed }: TemplateUse): Part {
   return sessions === 0
     ? html`<span class="zero">${NONE}</span>`
