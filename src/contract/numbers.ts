@@ -8,3 +8,8 @@ export function roundedRatio(numerator: number, denominator: number, scale = 1):
   // In integers, because adding 0.5 to the quotient could round.
   return Math.floor((2 * numerator + denominator) / (2 * denominator)) / scale
 }
+
+/** By nearest rank, for a part from 0 to 1; undefined without values. */
+export function percentileOf(values: readonly number[], part: number): number | undefined {
+  return values.toSorted((a, b) => a - b)[Math.max(1, Math.ceil(part * values.length)) - 1]
+}

@@ -1,5 +1,6 @@
 import { BREAK_DAYS, sessionsBetween, type SessionStats, totalsOf } from './training.ts'
 import type { ZoneClock } from './zone-clock.ts'
+import { percentileOf } from '../contract/numbers.ts'
 import { bucketStart } from '../contract/time.ts'
 
 /** The values that are usual: the middle half of some before, from the 25th to the 75th percentile by nearest rank. */
@@ -17,9 +18,7 @@ export const MAX_USUAL_PARTS = 12
 /** What is usual, if there are enough values to say it. */
 function middleHalf(values: readonly number[]): Usual | undefined {
   if (values.length < MIN_VALUES) return undefined
-  const sorted = values.toSorted((a, b) => a - b)
-  const at = (part: number) => sorted[Math.ceil(part * sorted.length) - 1] ?? 0
-  return { low: at(0.25), high: at(0.75) }
+  return { low: percentileOf(values, 0.25) ?? 0, high: percentileOf(values, 0.75) ?? 0 }
 }
 
 /** Of the last values with the same program before a session. `sessions` are those of the account, the oldest first. */

@@ -65,7 +65,7 @@ export const SERVER_WAY: Way = [
 export const FILE_WAY: Way = [
   'M4 3h8l5 5v13H4zM12 3v5h5M7 13h7M7 17h7',
   'From a file',
-  'An export (NDJSON), a table (CSV) or a saved response of the API (JSON). You see what is in it before anything is stored.',
+  'An export of Lockstep, a table saved as CSV, or a saved response of the API. You see what is in it before anything is stored.',
   'A few seconds',
 ]
 
@@ -287,16 +287,24 @@ const MAX_PRINTED_ROWS = 1000
 export function tableFoot(path: string, query: URLSearchParams, paged: Paged<unknown>, anchor = 'sessions'): Html {
   const { rows, page, pages, first, total } = paged
   if (pages === 1) return nothing
-  const all = new URLSearchParams(query)
-  all.delete('page')
-  all.set('rows', 'all')
-  const print = html`<a class="off-paper wide" href="${path}?${all.toString()}#${anchor}">Print all rows</a>`
+  const rest = new URLSearchParams(query)
+  rest.delete('page')
+  const fields = hiddenFields(`?${rest.toString()}`)
+  rest.set('rows', 'all')
+  const print = html`<a class="off-paper wide" href="${path}?${rest.toString()}#${anchor}">Print all rows</a>`
   return html`
     <div class="table-foot">
-      <p class="muted">${dotted(`${numberText(first)}–${numberText(first + rows.length - 1)} of ${numberText(total)}`, pages > 2 ? `page ${numberText(page)} of ${numberText(pages)}` : nothing, query.get('rows') === 'all' ? nothing : print)}</p>
+      <p class="muted">${dotted(`${numberText(first)}–${numberText(first + rows.length - 1)} of ${numberText(total)}`, query.get('rows') === 'all' ? nothing : print)}</p>
+      ${pages > 2 && html`<form class="off-paper" method="get" action="${path}#${anchor}">${fields}<label>Page <input type="number" name="page" min="1" max="${pages}" value="${page}" required></label> of ${numberText(pages)} <button class="small">Go</button></form>`}
       ${pager({ path, query, anchor }, page, pages)}
     </div>
   `
+}
+
+/** The query of an address, for a form that keeps it. */
+export function hiddenFields(address: string): Html[] {
+  const query = new URLSearchParams(address.split('?')[1] ?? '')
+  return [...query].map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)
 }
 
 /** The rows of a page of a log, of which nobody counts how many there are, and links to newer and older ones. */

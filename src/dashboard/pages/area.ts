@@ -5,7 +5,7 @@ import { PartSize } from '../../archive/part-size.ts'
 import { pause } from '../../fairness.ts'
 import { csvFile } from '../files.ts'
 import { figure, html, type Html, nothing, type Part } from '../html.ts'
-import { emptyState, noRecords, stat, stats } from '../layout/components.ts'
+import { emptyState, hiddenFields, noRecords, stat, stats } from '../layout/components.ts'
 import { type DashboardPage, view, type Viewer, type Visit } from '../page.ts'
 import {
   comparedDays,
@@ -220,8 +220,6 @@ export interface Figure extends Words {
   readonly value: number | null
   /** What it was in the days before; undefined where it cannot be compared. */
   readonly before?: number | null | undefined
-  /** In place of the value alone. */
-  readonly shown?: Html | undefined
   readonly note?: Part | undefined
 }
 
@@ -251,7 +249,7 @@ export function figureTiles(figures: readonly Figure[], scope: string, days?: Da
     ...figures.map((shown, index) => {
       const { name, of, value, text, note } = shown
       const verdict = days && verdictOf(shown, days, index === 0 || areAllLarge)
-      const main = shown.shown ?? (value === null ? NONE : figure(`${of} ${scope}`, value, text(value)))
+      const main = value === null ? NONE : figure(`${of} ${scope}`, value, text(value))
       const look = areAllLarge ? 'stat large' : index === 0 ? 'stat main' : 'stat'
       return stat(name, main, verdict && note ? html`${verdict}<br>${note}` : (verdict ?? note), look)
     }),
@@ -335,9 +333,4 @@ function dateFields(shown: Part, query: PeriodQuery, addressFor: AddressFor, per
       </form>
     </details>
   `
-}
-
-function hiddenFields(address: string): Html[] {
-  const query = new URLSearchParams(address.split('?')[1] ?? '')
-  return [...query].map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)
 }

@@ -219,7 +219,7 @@ export interface PartRow {
   readonly index: number
 }
 
-/** `Least completed: Five day lock, 8 of 12 (67 %); others together 100 %`: that with the smallest share, beside the others. */
+/** `Least completed: Five day lock, 8 of 12 (67 %); the others 100 %`: that with the smallest share, beside the others. */
 export function leastNews(
   all: readonly { readonly name: () => Html; readonly done: number; readonly of: number }[],
   [done, allDone]: readonly [done: string, allDone: string],
@@ -231,7 +231,7 @@ export function leastNews(
   const text =
     least.done === least.of
       ? allDone
-      : html`Least ${done}: ${least.name()}, ${ofAll}; others together ${partText(restDone, restOf)}`
+      : html`Least ${done}: ${least.name()}, ${ofAll}; the others ${partText(restDone, restOf)}`
   return html`<span class="news">${text}</span>`
 }
 

@@ -129,12 +129,12 @@ export function lockTable(
   const planned = rows.map(row => plannedOf(row) ?? 0)
   const most = Math.max(0, ...rows.map(row => lengthOf(row, until) ?? 0), ...planned)
   return html`
-    ${table(name, lockColumns(reader, most, hasNames), rows, { id: 'session-table' })}
     ${legendOf([
       ['solid', stateName('locked', reader.viewer)],
       ['usual', 'Lasted'],
       ...(planned.some(length => length > 0) ? ([['tick', 'Planned']] as const) : []),
     ])}
+    ${table(name, lockColumns(reader, most, hasNames), rows, { id: 'session-table' })}
   `
 }
 

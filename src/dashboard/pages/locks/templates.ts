@@ -1,4 +1,5 @@
 import { notFound } from '../../../contract/errors.ts'
+import { percentileOf } from '../../../contract/numbers.ts'
 import type { LockTemplate } from '../../../contract/lock-templates.ts'
 import { readKnownTime, countedUntil } from '../../../stats/known-time.ts'
 import { lockHistory } from '../../../stats/lock-history.ts'
@@ -68,8 +69,8 @@ async function showTemplates(visit: Visit) {
           )
         : html`
             <section class="card" id="sessions">
+              ${legendOf(lengthsLegend(viewer))}
               ${table('Lock templates', lockTemplateColumns(viewer, until, axis), shown.rows)}
-              ${legendOf(lengthsLegend(shown.rows, viewer))}
               ${tableFoot(path, query, shown)}
             </section>
           `,
@@ -81,7 +82,7 @@ export function lockTemplateColumns(viewer: Viewer, until: number, axis?: Axis):
   const strips: TableColumn<TemplateUse> | undefined = axis && {
     title: html`Lasted, in ${axis.units}${lengthAxis(axis)}`,
     line: 'second',
-    cell: use => strip(lengthMarks(use, axis, until, { high: 5, beyond: 300 }), 44),
+    cell: use => strip(lengthMarks(use, axis, until, 300), 44),
   }
   return [
     {
@@ -117,14 +118,12 @@ function completedText({ sessions, completed }: TemplateUse): Part {
     : unbroken(`${numberText(completed)} of ${numberText(sessions)}`)
 }
 
-/** The lower of two in the middle. */
-function medianOf<Item>(sorted: readonly Item[]): Item | undefined {
-  return sorted[Math.floor((sorted.length - 1) / 2)]
-}
-
 function medianText({ lengths }: TemplateUse): string {
-  const median = medianOf(lengths)
-  return median === undefined ? NONE : durationText(median.length / 1000)
+  const median = percentileOf(
+    lengths.map(({ length }) => length),
+    0.5,
+  )
+  return median === undefined ? NONE : durationText(median / 1000)
 }
 
 /** The shortest and the longest time that a template plans, in milliseconds. */
@@ -170,15 +169,10 @@ function lengthAxis({ ticks }: Axis): Html {
 }
 
 /**
- * What is planned, and a dot for each lock, above each other where they lasted as long, or with their number. Many locks
- * are a band with their median. The lines of the axis go on beyond it, in thousandths.
+ * What is planned, and a dot for each lock, above each other where they lasted as long, or with their number. In a list, where the lines
+ * of the axis go on `beyond` a row, in thousandths, and of many locks, a band with their median.
  */
-function lengthMarks(
-  use: TemplateUse,
-  { x, ticks }: Axis,
-  until: number,
-  { high, beyond }: { readonly high: number; readonly beyond: number },
-): Html {
+function lengthMarks(use: TemplateUse, { x, ticks }: Axis, until: number, beyond = 0): Html {
   const [least, most] = plannedOf(use.record)
   const grid = ticks.map(({ at }) => `M${round(at * 10)} ${-beyond}V${1000 + beyond}`).join('')
   const under = html`${stretched(html`<path class="grid" d="${grid}"/>`)}${boxes('usual', [{ x: [x(least) - 1, x(most) + 1], y: [0, 100] }])}`
@@ -187,11 +181,10 @@ function lengthMarks(
     .slice(2)
     .map(length => ({ at: x(length), value: 50, text: `${durationText(length / 1000)} so far` }))
   const soFar = html`${dots('so-far', place, running)}${running.map(({ at, text }) => (at < 50 ? markText(at, 50, text, ' quiet at-end') : markText(at - 3.5, 50, text, ' quiet inside end')))}`
-  if (use.lengths.length > MAX_DRAWN) {
-    const [low = 0, middle = 0, high = 0] = [0.1, 0.5, 0.9].map(share =>
-      x(use.lengths[Math.floor((use.lengths.length - 1) * share)]?.length ?? 0),
-    )
-    return html`${under}${boxes('spread', [{ x: [low, high], y: [40, 60] }])}${dots('filled', place, [{ at: middle, value: 50 }])}${soFar}`
+  if (use.lengths.length > 0 && (beyond > 0 || use.lengths.length > MAX_DRAWN)) {
+    const lengths = use.lengths.map(({ length }) => x(length))
+    const [low = 0, at = 0, high = 0] = [0.1, 0.5, 0.9].map(part => percentileOf(lengths, part))
+    return html`${under}${boxes('spread', [{ x: [low, high], y: [35, 65] }])}${dots('filled', place, [{ at, value: 50 }])}${soFar}`
   }
   const stacks: (typeof use.lengths)[number][][] = []
   for (const one of use.lengths) {
@@ -200,10 +193,10 @@ function lengthMarks(
     else stacks.push([one])
   }
   const points = stacks.flatMap(stack => {
-    const isMany = stack.length > high
+    const isMany = stack.length > MAX_STACKED
     const drawn = [...Map.groupBy(stack, (one, index) => (isMany ? one.isCompleted : index)).values()]
     return drawn.map((alike, index) => {
-      const value = 50 + (index - (drawn.length - 1) / 2) * (isMany ? 40 : 88 / high)
+      const value = 50 + (index - (drawn.length - 1) / 2) * (isMany ? 40 : 88 / MAX_STACKED)
       return { at: x(alike[0]?.length ?? 0), value, isPassed: alike[0]?.isCompleted === true, count: alike.length }
     })
   })
@@ -214,18 +207,23 @@ function lengthMarks(
 
 /** Of a dot and the space around it, in per cent of a picture. */
 const DOT_WIDTH = 2.6
+const MAX_STACKED = 12
 /** More locks are too many for a dot each. */
 const MAX_DRAWN = 60
 
-function lengthsLegend(templates: readonly TemplateUse[], viewer: Viewer): readonly LegendItem[] {
-  const few = templates.filter(({ lengths }) => lengths.length <= MAX_DRAWN)
-  const hasOthers = few.some(({ lengths }) => lengths.some(({ isCompleted }) => !isCompleted))
-  return [
-    ...(few.length > 0 ? ([['filled', `A lock, ${stateName('completed', viewer).toLowerCase()}`]] as const) : []),
-    ...(hasOthers ? ([['hollow', 'Not completed']] as const) : []),
-    ...(few.length < templates.length ? ([['spread', '10th to 90th percentile, and the median']] as const) : []),
-    ['usual', 'Planned'],
-  ]
+/** Of the dots of a template, or of bands. */
+function lengthsLegend(viewer: Viewer, lengths?: TemplateUse['lengths']): readonly LegendItem[] {
+  const marks: readonly LegendItem[] =
+    lengths === undefined || lengths.length > MAX_DRAWN
+      ? [
+          ['filled', 'Median length'],
+          ['spread', '10th to 90th percentile'],
+        ]
+      : [
+          ['filled', `A lock, ${stateName('completed', viewer).toLowerCase()}`],
+          ...(lengths.some(({ isCompleted }) => !isCompleted) ? ([['hollow', 'Not completed']] as const) : []),
+        ]
+  return [...marks, ['usual', 'Planned']]
 }
 
 async function showTemplate(visit: Visit) {
@@ -289,9 +287,9 @@ function lengthsPicture(viewer: Viewer, use: TemplateUse, locks: readonly LockSt
     id: 'lengths',
     title: 'How long they lasted',
     summary: plannedText(use),
-    drawing: html`${lengthMarks(use, axis, until, { high: 12, beyond: 0 })}<svg class="times" y="100%">${names}</svg>`,
+    drawing: html`${lengthMarks(use, axis, until)}<svg class="times" y="100%">${names}</svg>`,
     empty: '',
-    legend: lengthsLegend([use], viewer),
+    legend: lengthsLegend(viewer, use.lengths),
     figures: figuresTable({
       title: 'Figures by lock',
       columns: [
@@ -305,7 +303,7 @@ function lengthsPicture(viewer: Viewer, use: TemplateUse, locks: readonly LockSt
   })
 }
 
-/** `8 as long as planned, 3 shorter, 1 longer` */
+/** `8 of 12 as long as planned, 3 shorter, 1 longer` */
 function plannedText({ record, lengths }: TemplateUse): Part {
   // As locks are said to be late.
   const [low, high] = plannedOf(record)
@@ -313,7 +311,7 @@ function plannedText({ record, lengths }: TemplateUse): Part {
   const longer = lengths.filter(({ length }) => length - high >= MINUTE_MS).length
   return lengths.length === 0
     ? undefined
-    : html`<b>${numberText(lengths.length - shorter - longer)}</b> as long as planned${shorter > 0 && `, ${numberText(shorter)} shorter`}${longer > 0 && `, ${numberText(longer)} longer`}`
+    : html`<b>${numberText(lengths.length - shorter - longer)} of ${numberText(lengths.length)}</b> as long as planned${shorter > 0 && `, ${numberText(shorter)} shorter`}${longer > 0 && `, ${numberText(longer)} longer`}`
 }
 
 function useStats(viewer: Viewer, use: TemplateUse): Html {

@@ -149,7 +149,7 @@ async function sourceRows(
   const imported = {
     from: undefined,
     name: 'Imported by an administrator',
-    outcome: asOf !== null && html`Stored ${timeAgo(viewer, asOf, now)}`,
+    outcome: asOf !== null && html`Last stored ${timeAgo(viewer, asOf, now)}`,
   }
   const known = [...servers, ...(ofFiles === undefined ? [] : [ofFiles])]
   const rows = known.length > 0 || asOf === null ? known : [imported]
@@ -170,7 +170,7 @@ function sourceTable({ viewer }: Visit, rows: readonly SourceRow[]): Html {
         },
       },
       {
-        title: 'Days',
+        title: 'Period',
         line: 'second',
         cell: ({ first, last }) =>
           first === null || last === null ? NONE : daysText({ first: dayOf(first), last: dayOf(last) }),
@@ -214,7 +214,7 @@ function nextText({ viewer, now }: Visit, { state, holder, next_at: next }: Conn
   if (state === 'stopped') return 'Stopped: what was copied is kept.'
   return state === 'due' || next === null
     ? 'The next round waits for its turn.'
-    : `The next pull is ${agoText(viewer, next, now)}.`
+    : `The next pull is ${agoText(viewer, next, now)}. Stop ends pulls and keeps what was copied.`
 }
 
 /** Also that this process cannot read the key, and that the disk is full: no round may have told that. */

@@ -161,8 +161,8 @@ export async function sessionRows(
   const rows = await Array.fromAsync(withRecords(visit, paged.rows))
   const isCompared = [...usual.values()].some(one => one !== undefined)
   return html`
-    ${table('Sessions', sessionColumns(visit, programs, { query, range, usual }), rows, { id: 'session-table' })}
     ${legendOf(isCompared ? [...USUAL, ...RESULTS] : RESULTS)}
+    ${table('Sessions', sessionColumns(visit, programs, { query, range, usual }), rows, { id: 'session-table' })}
     ${tableFoot(visit.path, visit.query, paged)}
   `
 }

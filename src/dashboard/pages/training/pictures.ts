@@ -1,3 +1,4 @@
+import { percentileOf } from '../../../contract/numbers.ts'
 import { formatDate } from '../../../contract/time.ts'
 import { countedUntil } from '../../../stats/known-time.ts'
 import type { SessionStats, Totals, TrainingSummary } from '../../../stats/training.ts'
@@ -105,7 +106,7 @@ function gradeColumns(summary: TrainingSummary, usual: readonly (Usual | undefin
 /** `66 → 92 %`: the medians of the first and of the last ten grades. */
 function trendText(sessions: readonly SessionStats[]): Part {
   const grades = sessions.flatMap(({ grade }) => grade ?? [])
-  const [first, last] = [grades.slice(0, 10), grades.slice(-10)].map(ten => ten.toSorted((a, b) => a - b)[4])
+  const [first, last] = [grades.slice(0, 10), grades.slice(-10)].map(ten => percentileOf(ten, 0.5))
   if (grades.length < 20 || first === undefined || last === undefined) return undefined
   return html`<b>${first === last ? nothing : `${numberText(first)} → `}${percentText(last)}</b> median of the first ten sessions and of the last ten`
 }

@@ -1,6 +1,6 @@
 import { legendOf } from '../../charts/picture.ts'
 import { gradeRange, levels, linePath, markText, type Range, resultDots } from '../../charts/plane.ts'
-import { sum } from '../../../contract/numbers.ts'
+import { percentileOf, sum } from '../../../contract/numbers.ts'
 import { notFound } from '../../../contract/errors.ts'
 import { type TrainingTemplate, isCounted, type TemplateSegment } from '../../../contract/training-templates.ts'
 import { type ListedProgram, programs, programsOf } from '../../../stats/program-queries.ts'
@@ -68,7 +68,7 @@ async function showPrograms({ store, viewer, pageAccess, now, path, query }: Vis
             'No programs yet',
             'This page will show your training programs, what they consist of, and how sessions with them went.',
           )
-        : html`<section class="card" id="sessions">${table('Programs', programColumns(viewer, uses, now), rows)}${legendOf(RESULTS)}${tableFoot(path, query, shown)}</section>`,
+        : html`<section class="card" id="sessions">${legendOf(RESULTS)}${table('Programs', programColumns(viewer, uses, now), rows)}${tableFoot(path, query, shown)}</section>`,
   })
 }
 
@@ -92,11 +92,15 @@ export function programColumns(
       cell: ({ id }) => gradesOf(useOf.get(id)?.lastGrades ?? [], range),
     },
     {
-      title: 'Median of all',
+      title: 'Median, last ten',
       numeric: true,
       line: 'first',
       before: 'median ',
-      cell: ({ id }) => percentText(useOf.get(id)?.median ?? null),
+      cell: ({ id }) => {
+        const { median = null, lastGrades = [] } = useOf.get(id) ?? {}
+        const last = lastGrades.map(({ value }) => value)
+        return html`<b>${percentText(percentileOf(last, 0.5) ?? null)}</b><br><small class="wide muted">${percentText(median)} of all</small>`
+      },
     },
     {
       title: 'Passed, last ten',

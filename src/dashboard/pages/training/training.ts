@@ -36,10 +36,13 @@ export const trainingPages = areaPages<TrainingQuery, ShownTraining, SessionStat
     isFiltered(trainingAddresses, shown.query) ? 'No session matches' : 'No sessions',
     noneText(shown),
   ],
-  heading(visit, { known }) {
-    const verdict = weekVerdict(visit, known, '\u00a0Repetitions')
+  heading(visit, { known, time }) {
+    // Of this week, so it stands where that is drawn.
+    const isDrawn = time.unit === 'week' && time.parts.at(-1)?.isCurrent === true
+    const verdict = isDrawn ? weekVerdict(visit, known, '\u00a0Repetitions') : undefined
     return html`Training${verdict && html` <span class="verdict">${verdict} so far this week</span>`}`
   },
+  lead: ({ viewer }, shown) => gradeNews(viewer, shown),
   fields: ({ viewer }, { query, programs, known, types }) => fieldsOf(viewer, query, programs, known, types),
   tiles: (viewer, shown) => html`${typeNote(viewer, shown.query)}${totalTiles(viewer, shown)}`,
   pictures,
@@ -222,36 +225,34 @@ function typeNote(viewer: Viewer, { type }: TrainingQuery): Html {
   return html`<p class="muted">Grades, repetitions and distances are of segments of the type ${typeName(viewer, type)} only. Results are of whole sessions.</p>`
 }
 
-/** Of all days, how the grade has changed leads. Of sessions chosen by their result, the rate says nothing. */
+/** `Grade 90 → 91 % this period · 66 → 92 % since the beginning` */
+function gradeNews(viewer: Viewer, shown: ShownTraining): Html | undefined {
+  const since = gradeStep(shown, viewer, shown.everything)
+  const within = shown.period && gradeStep(shown, viewer, shown)
+  const [said, alsoSaid] = [within, since].map(step => step?.toString().replaceAll(/<[^>]*>/g, ''))
+  const [first, ...others] = [
+    ...(within === undefined || said === alsoSaid ? [] : [html`${within} this period`]),
+    ...(since === undefined ? [] : [html`${since} since the beginning`]),
+  ]
+  return first && html`<span class="news">${dotted(html`Grade ${first}`, ...others)}</span>`
+}
+
+/** Of sessions chosen by their result, the rate says nothing. */
 function totalTiles(viewer: Viewer, shown: ShownTraining): Html {
-  const { query, period, summary, before, isComparable, everything } = shown
+  const { query, period, summary, before, isComparable } = shown
   const { sessions, passed, passedPercent, reps, distance } = summary.totals
   const then = isComparable ? before?.totals : undefined
   const scope = scopeOf(query, period)
   const percent = passedPercent ?? 0
   const rate = html`${numberText(passed)} passed (${figure(`passedPercent ${scope}`, percent, percentText(percent))})`
-  const median = summary.grade?.median ?? null
-  const since = gradeStep(shown, viewer, everything)
-  const within = period && gradeStep(shown, viewer, shown)
-  const [said, alsoSaid] = [within, since].map(step => step?.toString().replaceAll(/<[^>]*>/g, ''))
-  const areAlike = said !== undefined && said === alsoSaid
   return figureTiles(
     [
       {
         name: 'Median grade',
         of: 'medianGrade',
-        value: median,
+        value: summary.grade?.median ?? null,
         before: before && (before.grade?.median ?? null),
         ...GRADES,
-        ...(period === undefined && since !== undefined && { shown: since }),
-        note:
-          period !== undefined
-            ? dotted(
-                areAlike ? undefined : within && html`${within} this period`,
-                since && html`${since} since the beginning`,
-              )
-            : since &&
-              html`by ${everything.time.unit} since the beginning; median of all days ${medianFigure(median ?? 0, scope)}`,
       },
       {
         name: 'Sessions',
