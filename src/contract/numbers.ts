@@ -10,6 +10,6 @@ export function roundedRatio(numerator: number, denominator: number, scale = 1):
 }
 
 /** By nearest rank, for a part from 0 to 1; undefined without values. */
-export function percentileOf(values: readonly number[], part: number): number | undefined {
+export function percentileOf(part: number, values: readonly number[]): number | undefined {
   return values.toSorted((a, b) => a - b)[Math.max(1, Math.ceil(part * values.length)) - 1]
 }

@@ -40,12 +40,13 @@ export function trainingSessions(monday: number) {
   return habits
     .flatMap(habit => [...sessionsOf(habit, monday)])
     .toSorted((a, b) => a.at - b.at)
-    .map(({ ownerId, at, device, program, results }, index) => {
+    .map(({ ownerId, at, device, program, results }, index, all) => {
       const id = index + 1
+      const ofOwner = all.slice(0, id).filter(one => one.ownerId === ownerId)
       const data: Omit<TrainingSession, 'repsMeasured'> = {
         id,
         bubble_id: bubbleId(at, id),
-        name: `Session ${id}`,
+        name: `Session ${ofOwner.length}`,
         passed: results.every(({ passed }) => passed),
         created_at: formatTimestamp(at),
         trainer_id: device,

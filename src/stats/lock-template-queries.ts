@@ -14,6 +14,7 @@ export type TemplateUse = Awaited<ReturnType<typeof withUses>>[number]
 export async function withUses(store: Store, templates: readonly StoredTemplate<LockTemplate>[], sessions: Access) {
   const uses = bounded(await readChecked(store, usesByTemplate, sessions))
   const byTemplate = Map.groupBy(uses, ({ template }) => template)
+  const latest = Map.groupBy(bounded(await readChecked(store, latestByTemplate, sessions)), ({ template }) => template)
   return templates.map(template => {
     const ofAllOwners = byTemplate.get(template.record.id) ?? []
     const ended = ofAllOwners.filter(({ running }) => running === 0)
@@ -29,11 +30,31 @@ export async function withUses(store: Store, templates: readonly StoredTemplate<
       lengths: known.flatMap(({ length, sessions, completed }) =>
         Array.from({ length: sessions }, (_, index) => ({ length, isCompleted: index < completed })),
       ),
+      /** Of the last ten that have an end, the oldest first. In milliseconds. */
+      latest: (latest.get(template.record.id) ?? [])
+        .toSorted((a, b) => a.at - b.at)
+        .slice(-10)
+        .map(({ length, completed }) => ({ length, isCompleted: completed > 0 })),
       /** When a session with it began last; null when there was none. */
       last: ofAllOwners.length === 0 ? null : Math.max(...ofAllOwners.map(({ last }) => last)),
     }
   })
 }
+
+type Latest = Readonly<Record<'template' | 'at' | 'length' | 'completed', number>>
+
+const latestByTemplate = recordQuery<Access, Latest>(
+  'last locks of templates',
+  (param, owned) => sql`
+    select ${owned}, template_id as template, at, ended_at - at as length, completed
+    from (
+      select owner_id, template_id, at, ended_at, case lock_state when 'completed' then 1 else 0 end as completed,
+        row_number() over (partition by owner_id, template_id order by at desc) as place
+      from lock_session
+      where ${isReadable(param, ANY_SESSIONS)} and template_id is not null and is_active = 0 and ended_at > at
+    ) as ended
+    where place <= 10 limit ${sql.lit(ONE_MORE)}`,
+)
 
 /** `length` is 0 if it is not known, or one is running. */
 type Use = Readonly<Record<'template' | 'running' | 'length' | 'sessions' | 'completed' | 'last', number>>

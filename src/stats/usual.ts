@@ -18,7 +18,7 @@ export const MAX_USUAL_PARTS = 12
 /** What is usual, if there are enough values to say it. */
 function middleHalf(values: readonly number[]): Usual | undefined {
   if (values.length < MIN_VALUES) return undefined
-  return { low: percentileOf(values, 0.25) ?? 0, high: percentileOf(values, 0.75) ?? 0 }
+  return { low: percentileOf(0.25, values) ?? 0, high: percentileOf(0.75, values) ?? 0 }
 }
 
 /** Of the last values with the same program before a session. `sessions` are those of the account, the oldest first. */

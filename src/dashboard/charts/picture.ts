@@ -33,13 +33,14 @@ export function picture(shown: Picture): Html {
       <div class="card-head"><h2>${title}</h2>${actions}</div>
       ${summary === undefined ? nothing : html`<p class="summary">${summary}</p>`}
       ${plotOf(shown)}
-      ${legend.length === 0 ? nothing : legendOf(legend)}
+      ${legendOf(legend)}
       ${figures}
     </section>
   `
 }
 
 export function legendOf(items: readonly LegendItem[]): Html {
+  if (items.length === 0) return nothing
   return html`<ul class="legend">${items.map(([look, text]) => html`<li>${look !== '' && legendMark(look)}${text}</li>`)}</ul>`
 }
 

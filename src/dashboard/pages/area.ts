@@ -192,21 +192,18 @@ function filterBar<Query extends PeriodQuery>(
   return html`
     <div class="filters">
       ${stepper(query, period, addressFor)}
+      ${presetLinks(query, addressFor)}
       ${
-        fields === undefined
-          ? presetLinks(query, addressFor)
-          : html`
-              <details class="fold">
-                <summary>Filters</summary>
-                ${presetLinks(query, addressFor)}
-                <form method="get" action="${path}" data-submit-on-change>
-                  ${hiddenFields(addressOf(addresses, query, unfiltered))}
-                  ${fields}
-                  <button class="small no-script">Show</button>
-                </form>
-                ${clearLink(addresses, query)}
-              </details>
-            `
+        fields &&
+        html`<details class="fold">
+        <summary>Filters</summary>
+        <form method="get" action="${path}" data-submit-on-change>
+          ${hiddenFields(addressOf(addresses, query, unfiltered))}
+          ${fields}
+          <button class="small no-script">Show</button>
+        </form>
+        ${clearLink(addresses, query)}
+      </details>`
       }
     </div>
   `

@@ -96,6 +96,11 @@ export function inParts(
   return { from, to, unit, parts, earlier }
 }
 
+/** Whether the last of some weeks is this one. */
+export function endsThisWeek({ unit, parts }: TimeInParts): boolean {
+  return unit === 'week' && parts.at(-1)?.isCurrent === true
+}
+
 /** So that a picture has at most 60 marks. */
 function unitOf(days: number): Unit {
   if (days <= MAX_DAYS_BY_WEEK) return 'week'
@@ -164,8 +169,6 @@ export interface Words {
   readonly text: (value: number) => string
   /** Of differences; as values if not given. */
   readonly differenceText?: (value: number) => string
-  /** Before "as", where that does not say what it is of. */
-  readonly subject?: string
   /** In the cell of a column that says what it is; as elsewhere if not given. */
   readonly cellText?: (value: number) => string
 }
@@ -181,10 +184,17 @@ export function rangeText({ low, high }: Usual): string {
   return low === high ? numberText(low) : unbroken(`${numberText(low)} to ${numberText(high)}`)
 }
 
-/** `▼ 36 below usual`, `◆ as usual` */
-export function beyondText(value: number, usual: Usual, { text, differenceText = text, subject = '' }: Words): string {
+/** `▲ 3,004 repetitions, above usual`, `◆ Repetitions as usual` */
+export function verdictText(value: number, usual: Usual, amount: string, subject: string): string {
   const beyond = beyondUsual(value, usual)
-  if (beyond === 0) return `◆${subject}\u00a0as usual`
+  if (beyond === 0) return `◆\u00a0${subject} as usual`
+  return beyond > 0 ? `▲\u00a0${amount}, above usual` : `▼\u00a0${amount}, below usual`
+}
+
+/** `▼ 36 below usual`, `◆ as usual` */
+export function beyondText(value: number, usual: Usual, { text, differenceText = text }: Words): string {
+  const beyond = beyondUsual(value, usual)
+  if (beyond === 0) return '◆\u00a0as usual'
   return `${beyond > 0 ? '▲' : '▼'}\u00a0${differenceText(Math.abs(beyond))} ${beyond > 0 ? 'above' : 'below'} usual`
 }
 
@@ -219,19 +229,17 @@ export interface PartRow {
   readonly index: number
 }
 
-/** `Least completed: Five day lock, 8 of 12 (67 %); the others 100 %`: that with the smallest share, beside the others. */
+/** `Least completed: Five day lock, 8 of 12 (67 %); all templates 89 %`: that with the smallest share. */
 export function leastNews(
   all: readonly { readonly name: () => Html; readonly done: number; readonly of: number }[],
-  [done, allDone]: readonly [done: string, allDone: string],
+  [done, allDone, kind]: readonly [done: string, allDone: string, kind: string],
 ): Html | undefined {
-  const [least, ...rest] = all.filter(one => one.of > 0).toSorted((a, b) => a.done / a.of - b.done / b.of)
-  if (least === undefined || rest.length === 0) return undefined
-  const [restDone, restOf] = [sum(rest.map(one => one.done)), sum(rest.map(one => one.of))]
+  const [least, ...others] = all.filter(one => one.of > 0).toSorted((a, b) => a.done / a.of - b.done / b.of)
+  if (least === undefined || others.length === 0) return undefined
+  const together = partText(sum(all.map(one => one.done)), sum(all.map(one => one.of)))
   const ofAll = `${numberText(least.done)} of ${numberText(least.of)} (${partText(least.done, least.of)})`
   const text =
-    least.done === least.of
-      ? allDone
-      : html`Least ${done}: ${least.name()}, ${ofAll}; the others ${partText(restDone, restOf)}`
+    least.done === least.of ? allDone : html`Least ${done}: ${least.name()}, ${ofAll}; all ${kind} ${together}`
   return html`<span class="news">${text}</span>`
 }
 
@@ -240,9 +248,14 @@ export function strip(marks: Html, height = 40): Html {
   return html`<svg class="plane" height="${height}" aria-hidden="true">${marks}</svg>`
 }
 
-/** In a cell, a length and beside it a bar of it; above such cells, a title and the axis. */
+/** In a cell, a value and beside it its bar. */
 export function spanCell(text: Part, marks: Part): Html {
   return html`<div class="span"><span class="nowrap">${text}</span>${strip(html`${marks}`, 14)}</div>`
+}
+
+/** Above such bars, from what to what they go. */
+export function barEnds(...ends: readonly string[]): Html {
+  return html`<span class="ends">${ends.map(end => html`<span>${end}</span>`)}</span>`
 }
 
 /** The table of a picture of parts; `note` stands above it. */
@@ -446,11 +459,11 @@ interface MeasuredTime {
   readonly empty: string
   /** Whether it is a percent of the time, so that a part that is running can be compared. */
   readonly isShare?: boolean
-  /** What percent is usual up to now of the part that is running. */
+  /** What is usual up to now in the part that is running. */
   readonly byNow?: Usual | undefined
 }
 
-/** `2,444 last week, ▼ 36 below usual`, or `96 % of this week so far, usually 25 to 54 % by now`, with one large number. */
+/** `96 % of this week so far, usually 25 to 54 % by now`, or `2,444 last week, ▼ 36 below usual`, with one large number. */
 export function summaryOf(
   words: Words,
   { time, measured, empty, isShare = false, byNow }: MeasuredTime,
@@ -464,9 +477,9 @@ export function summaryOf(
   const last = part === undefined || value === null ? undefined : { part, value, usual: usual[index] }
   const current = parts.findIndex(({ isCurrent }) => isCurrent)
   const running = measured[current]?.value ?? null
-  if (running !== null && (isShare || (last?.usual === undefined && running > 0))) {
+  if (running !== null && (isShare || (running > 0 && (byNow !== undefined || last?.usual === undefined)))) {
     const before = last !== undefined && last.part === parts[current - 1] ? `; last ${unit} ${text(last.value)}` : ''
-    const stands = byNow && `, usually ${rangeText(byNow)}\u00a0% by now`
+    const stands = byNow && `, usually ${rangeText(byNow)}${isShare ? '\u00a0%' : ''} by now`
     return html`<b>${text(running)}</b> ${isShare ? 'of ' : ''}this ${unit} so far${stands}${before}`
   }
   if (last !== undefined) {

@@ -8,7 +8,7 @@ import { usualByNow, weeksByNow } from '../../../stats/usual.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
 import type { Reader, Viewer, Visit } from '../../page.ts'
 import { comparedDays, type Days, type Period, type PeriodQuery, timeOfDays } from '../../text/period.ts'
-import { bucketsOfParts, inParts, spanCell, type Time } from '../parts.ts'
+import { barEnds, bucketsOfParts, endsThisWeek, inParts, spanCell, type Time } from '../parts.ts'
 import { type Addresses, type Area, fewAtOnce, type WithDocument } from '../area.ts'
 import { lockFields, lockWriter } from '../../../archive/formats/tables.ts'
 import type { OwnerAccess } from '../../../accounts/access.ts'
@@ -44,8 +44,7 @@ export async function shownLocks(
   const compared = period && comparedDays(period)
   const past = compared && timeOfDays(compared, timeZone)
   const time = inParts(timeOfDays(days, timeZone), now, viewer)
-  const isThisWeek = time.unit === 'week' && time.parts.at(-1)?.isCurrent === true && until === now
-  const weeks = period === undefined || !isThisWeek ? [] : weeksByNow(clock, now)
+  const weeks = period !== undefined && until === now && endsThisWeek(time) ? weeksByNow(clock, now) : []
   const from = Math.min(time.earlier[0]?.begin ?? Infinity, past?.from ?? clock.startOf(days.first))
   const sessions = await locksSince(store, pageAccess.sessions('lkbx'), until, from)
   const [sums, earlier, before, cutWeeks] = await lockStatistics(
@@ -144,10 +143,11 @@ export function lengthOf({ at, endAt }: Pick<LockStats, 'at' | 'endAt'>, until: 
   return end === null || end < at ? undefined : end - at
 }
 
-/** How many milliseconds were planned; undefined if that is not known, or hidden from its owner, who may read this. */
-function plannedOf({ record, isActive, rules }: LockRow): number | undefined {
+/** How many milliseconds were planned; undefined if that is not known, hidden from its owner, who may read this, or not what its end is judged by. */
+function plannedOf({ record, isActive, rules, ending }: LockRow): number | undefined {
   const seconds = record?.duration ?? 0
-  return seconds === 0 || (isActive && hidesTime(rules, true)) ? undefined : seconds * 1000
+  const isJudged = isActive || ending === undefined || ending.late !== undefined
+  return seconds === 0 || !isJudged || (isActive && hidesTime(rules, true)) ? undefined : seconds * 1000
 }
 
 /** By how much a lock that was completed ended later than planned, or earlier. */
@@ -187,7 +187,7 @@ export function lockColumns(
     },
     ...(hasNames ? [{ title: label('startDate'), line: 'second', cell: started } as const] : []),
     {
-      title: stateName('locked', viewer),
+      title: html`${stateName('locked', viewer)}${most > 0 && barEnds('0', durationText(most / 1000))}`,
       line: 'first',
       unit: ({ intervals }) => (intervals.length === 0 ? '' : lockText('\u00a0locked', viewer)),
       cell(row) {
@@ -223,11 +223,13 @@ function marksOf(viewer: Viewer, row: LockRow): Part {
   const lateBreaks = ending?.lateBreaks ?? 0
   const isUsual = !isActive && state === 'completed'
   const late = lateOf(row)
-  const differences = [
-    ...(lateBreaks === 0 || viewer.discreet ? [] : [`${countText(lateBreaks, 'break')} too long`]),
-    ...(late === 0 ? [] : [`${minutesText(Math.abs(late))} ${late > 0 ? 'late' : 'early'}`]),
-  ]
-  return html`${isUsual ? nothing : html` ${stateMark(viewer, state, isActive)}`}${practiceMark(rules)}${isTyped ? TYPED : nothing}${differences.map(text => html` <span class="state warn">${text}</span>`)}`
+  const breaks =
+    lateBreaks > 0 &&
+    !viewer.discreet &&
+    html` <span class="state warn">${countText(lateBreaks, 'break')} too long</span>`
+  const difference =
+    late !== 0 && html` <span class="state">${minutesText(Math.abs(late))} ${late > 0 ? 'late' : 'early'}</span>`
+  return html`${isUsual ? nothing : html` ${stateMark(viewer, state, isActive)}`}${practiceMark(rules)}${isTyped ? TYPED : nothing}${breaks}${difference}`
 }
 
 export const lockFile: Area<PeriodQuery, ShownLocks, LockStats>['file'] = {

@@ -8,9 +8,9 @@ import { figure, html, type Html, nothing } from '../../html.ts'
 import { recordName } from '../../text/names.ts'
 import type { Viewer, Visit } from '../../page.ts'
 import { daysName, type PeriodQuery, periodText } from '../../text/period.ts'
-import { countText, dateTime, durationText, numberText, percentText } from '../../text/text.ts'
+import { dateTime, durationText, numberText, percentText } from '../../text/text.ts'
 import { type Area, areaPages, daysBefore, figureTiles } from '../area.ts'
-import { type Bars, barPicture, beyondText, GRADES, isLongerThanWeek } from '../parts.ts'
+import { type Bars, barPicture, GRADES, isLongerThanWeek, verdictText } from '../parts.ts'
 import { lockAddresses, lockedPercent, type ShownLocks, shownLocks, lockFile, lockRows } from './list.ts'
 import { roundedRatio, sum } from '../../../contract/numbers.ts'
 import type { LockStatistics } from '../../../stats/lock-statistics.ts'
@@ -24,7 +24,7 @@ import {
   plannedEndDistance,
   tickingTime,
 } from './time.ts'
-import { HIDDEN, lockText, practiceMark, readLock, stateName } from './states.ts'
+import { HIDDEN, knownEnd, lockText, practiceMark, readLock, stateName } from './states.ts'
 
 type ShownWithNow = ShownLocks & {
   readonly active: Active
@@ -61,7 +61,10 @@ const locks: Area<PeriodQuery, ShownWithNow, LockStats> = {
   none: (_viewer, { period }) => ['No locks', `There is none${period === undefined ? '' : ` ${periodText(period)}`}.`],
   heading: (visit, shown) =>
     html`<span data-live="state">${headline(visit, shown.active, shown.newest, shown.until, lockVerdict(visit.viewer, shown))}</span>`,
-  lead: (visit, { active }) => active && html`<span data-live="now">${nowLine(visit, active)}</span>`,
+  lead: (visit, { active, newest }) =>
+    active === undefined
+      ? lastLine(visit.viewer, newest)
+      : html`<span data-live="now">${nowLine(visit, active)}</span>`,
   tiles: (viewer, shown) => lockTiles(viewer, shown, shown.endings),
   pictures: ({ viewer }, shown) =>
     isLongerThanWeek(shown.time) ? html`${patterns}${barPicture(viewer, shareBars(viewer, shown))}` : nothing,
@@ -95,14 +98,19 @@ function nowLine({ viewer, now }: Visit, active: NonNullable<Active>): Html {
   )
 }
 
-/** `▲ Locked 39 points above usual` of this week, where records are known up to now. */
+/** Where none is running, which was the last one, if it is known when that ended. */
+function lastLine(viewer: Viewer, newest: LockStats | undefined): Html | undefined {
+  const ended = newest && knownEnd(newest)
+  if (ended == null || newest === undefined) return undefined
+  return html`<a href="/locks/${newest.id}">Last lock</a> ended ${dateTime(viewer, ended)}, after ${durationText((ended - newest.at) / 1000)}`
+}
+
+/** `▲ Locked 96 %, above usual` of this week, where records are known up to now. */
 export function lockVerdict(viewer: Viewer, shown: ShownLocks | undefined): string | undefined {
   const week = shown?.buckets.at(-1)
   if (week === undefined || shown?.usualByNow === undefined) return undefined
-  const time = lockText('Locked', viewer)
-  const percent = lockedPercent(week) ?? 0
-  const text = (by: number) => `${time} ${percentText(percent)}: ${countText(by, 'point')}`
-  return beyondText(percent, shown.usualByNow, { text, subject: ` ${time} time` })
+  const [percent, time] = [lockedPercent(week) ?? 0, lockText('Locked', viewer)]
+  return verdictText(percent, shown.usualByNow, `${time} ${percentText(percent)}`, `${time} time`)
 }
 
 function lockTiles(viewer: Viewer, shown: ShownLocks, endings: ReadonlyMap<number, Ending> | undefined): Html {

@@ -10,13 +10,15 @@ import { html, type Html, nothing, type Part } from '../../html.ts'
 import { personName, personOf, recordName } from '../../text/names.ts'
 import { type DashboardPage, view, type Viewer, type Visit } from '../../page.ts'
 import { mainStat, recordTabs, stat, stats, TYPED, dotted } from '../../layout/components.ts'
-import { ageText, dateTime, durationText, futureMark, NONE, numberText, timeSpan } from '../../text/text.ts'
+import { ageText, countText, dateTime, durationText, futureMark, NONE, numberText, timeSpan } from '../../text/text.ts'
 import { recordSteps } from '../area.ts'
+import { lengthText } from './templates.ts'
 import { timeline } from './timeline.ts'
 import {
   breaksText,
   type Clock,
   endAhead,
+  endingOf,
   latenessOf,
   latenessText,
   lockState,
@@ -47,10 +49,10 @@ async function showSession(visit: Visit) {
   // Discreet mode hides rules.
   const shown = viewer.discreet ? undefined : used?.record
   const lateness = latenessText(latenessOf(session, record, used?.record))
-  const nowText =
-    record.isActive && session.at <= until
-      ? lockState(viewer, session, owner, until)
-      : `${stateName(record.lockState, viewer)}${lateness === undefined ? '' : `, ${lateness}`}`
+  const lateBreaks = shown === undefined ? 0 : endingOf(session, record, shown).lateBreaks
+  const isRunning = record.isActive && session.at <= until
+  const state = isRunning ? lockState(viewer, session, owner, until) : stateName(record.lockState, viewer)
+  const notes = [!isRunning && lateness, lateBreaks > 0 && `${countText(lateBreaks, 'break')} too long`]
   const { entries } = await lockHistory(store, pageAccess.sessions('lkbx', owner))
   const name = recordName(viewer, 'lock', record)
   return view({
@@ -58,7 +60,7 @@ async function showSession(visit: Visit) {
     asOf: viewer.asOf,
     title: name,
     back: visit.sectionStart,
-    heading: html`${name} <span class="beside">${nowText}</span>`,
+    heading: html`${name} <span class="beside">${state}${notes.map(note => typeof note === 'string' && `, ${note}`)}</span>`,
     lead: dotted(
       html`${timesText(viewer, session, { until, now })}${futureMark(viewer, now, session.at, session.endAt)}${practiceMark(session.rules)}${session.isTyped ? TYPED : nothing}`,
       used === undefined
@@ -109,7 +111,8 @@ function sessionStats(viewer: Viewer, session: LockDetails, template: LockTempla
   const ended = knownEnd({ at, endAt })
   const lasted = ended === null ? NONE : durationText((ended - at) / 1000)
   const length = record.duration === 0 ? lasted : durationText(record.duration)
-  const planned = length === lasted ? nothing : `planned: ${length}`
+  const isRandom = template?.isRandomDuration === true
+  const planned = isRandom ? `planned: ${lengthText(template)}` : length === lasted ? nothing : `planned: ${length}`
   return stats(
     endAt === null
       ? mainStat(

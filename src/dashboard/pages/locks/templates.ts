@@ -5,8 +5,7 @@ import { readKnownTime, countedUntil } from '../../../stats/known-time.ts'
 import { lockHistory } from '../../../stats/lock-history.ts'
 import { lockRecords, type LockStats, someLocks } from '../../../stats/lock-queries.ts'
 import { lockTemplates, type TemplateUse, withUses } from '../../../stats/lock-template-queries.ts'
-import { scaleLinear } from 'd3-scale'
-import { boxes, dots, markText, percent, resultDots, type Range, round, stretched } from '../../charts/plane.ts'
+import { boxes, linePath, markText, plane, resultDots, type Range } from '../../charts/plane.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../contract/time.ts'
 import { figuresTable, type LegendItem, legendOf, picture } from '../../charts/picture.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
@@ -27,10 +26,19 @@ import {
   paginate,
   tableFoot,
 } from '../../layout/components.ts'
-import { dateText, dateTimeText, durationText, NONE, numberText, partText, unbroken } from '../../text/text.ts'
+import {
+  countText,
+  dateText,
+  dateTimeText,
+  durationText,
+  NONE,
+  numberText,
+  partText,
+  unbroken,
+} from '../../text/text.ts'
 import { stateName } from './states.ts'
 import { lengthOf, lockRow, lockTable } from './list.ts'
-import { leastNews, strip } from '../parts.ts'
+import { inParts, leastNews, strip, timeSince } from '../parts.ts'
 import { endingOf } from './time.ts'
 
 const OF_TEMPLATES = { section: 'lockTemplates', area: 'lkbx' } as const
@@ -41,15 +49,14 @@ export const lockTemplatePages: readonly DashboardPage[] = [
 ]
 
 async function showTemplates(visit: Visit) {
-  const { store, viewer, pageAccess, path, query, now } = visit
+  const { store, viewer, pageAccess, path, query } = visit
   const all = await lockTemplates.all(store, pageAccess.templates('lock_template'))
   const used = await withUses(store, all, pageAccess.ofAll('lock_session'))
   const shown = paginate(
     used.toSorted((a, b) => (b.last ?? 0) - (a.last ?? 0)),
     query,
   )
-  const until = countedUntil(viewer.asOf, now)
-  const axis = axisOf([0, ...shown.rows.flatMap(one => lengthsOf(one, until))])
+  const completed = shown.rows.flatMap(({ latest }) => latest.map(one => one.isCompleted))
   return view({
     title: 'Lock templates',
     lead: leastNews(
@@ -58,7 +65,7 @@ async function showTemplates(visit: Visit) {
           html`<a href="/lock-templates/${record.id}">${recordName(viewer, 'lockTemplate', record)}</a>`
         return record.isTestLock ? [] : [{ name, done: completed, of: sessions }]
       }),
-      ['completed', 'All locks were completed'],
+      ['completed', 'All locks were completed', 'templates'],
     ),
     body:
       all.length === 0
@@ -67,42 +74,31 @@ async function showTemplates(visit: Visit) {
             'No lock templates yet',
             'This page will show the rules that lock sessions start from: how long they last, when breaks are due, and what changes their length.',
           )
-        : html`
-            <section class="card" id="sessions">
-              ${legendOf(lengthsLegend(viewer))}
-              ${table('Lock templates', lockTemplateColumns(viewer, until, axis), shown.rows)}
-              ${tableFoot(path, query, shown)}
-            </section>
-          `,
+        : html`<section class="card" id="sessions">${legendOf(lengthsLegend(viewer, completed))}${table('Lock templates', lockTemplateColumns(viewer, true), shown.rows)}${tableFoot(path, query, shown)}</section>`,
   })
 }
 
-/** The columns of templates; with an axis for a page, where the one that was used last is the first. */
-export function lockTemplateColumns(viewer: Viewer, until: number, axis?: Axis): TableColumn<TemplateUse>[] {
-  const strips: TableColumn<TemplateUse> | undefined = axis && {
-    title: html`Lasted, in ${axis.units}${lengthAxis(axis)}`,
-    line: 'second',
-    cell: use => strip(lengthMarks(use, axis, until, 300), 44),
-  }
+/** The columns of templates; on a page, with drawings, the one that was used last is the first. */
+export function lockTemplateColumns(viewer: Viewer, isOnPage = false): TableColumn<TemplateUse>[] {
   return [
     {
       title: label('name'),
       line: 'first',
       cell: ({ record, runningSince }) =>
-        html`<a href="/lock-templates/${record.id}">${recordName(viewer, 'lockTemplate', record)}</a>${runningSince === undefined ? nothing : html` <span class="state on">In use</span>`}${record.isTestLock ? html` <span class="state">${label('isTestLock')}</span>` : nothing}`,
+        html`<a href="/lock-templates/${record.id}">${recordName(viewer, 'lockTemplate', record)}</a>${runningSince === undefined ? nothing : html` <span class="state on">In use</span>`}${record.isTestLock ? html` <span class="state">${label('isTestLock')}</span>` : nothing}<div class="small muted">${lengthText(record)} planned</div>`,
     },
+    ...(isOnPage ? [{ title: 'Last ten lengths', line: 'second', cell: latestMarks } as const] : []),
+    { title: 'Median length', numeric: true, line: 'second', before: 'median ', cell: medianText },
     {
-      title: 'Planned',
+      title: stateName('completed', viewer),
+      numeric: true,
       line: 'first',
-      unit: '\u00a0planned',
-      cell: ({ record }) => html`<span class="nowrap">${lengthText(record)}</span>`,
+      unit: '\u00a0completed',
+      cell: completedText,
     },
-    ...(strips === undefined ? [] : [strips]),
-    { title: 'Median length', cell: use => html`<span class="nowrap">${medianText(use)}</span>` },
-    { title: stateName('completed', viewer), line: 'second', unit: '\u00a0completed', cell: completedText },
     {
-      title: axis ? html`Last used<span aria-hidden="true"> ↓</span>` : 'Last used',
-      sorted: axis && 'descending',
+      title: isOnPage ? html`Last\u00a0used<span aria-hidden="true"> ↓</span>` : 'Last used',
+      sorted: isOnPage ? 'descending' : undefined,
       numeric: true,
       line: 'second',
       before: 'last used ',
@@ -111,19 +107,20 @@ export function lockTemplateColumns(viewer: Viewer, until: number, axis?: Axis):
   ]
 }
 
-/** `8 of 12` that ended; a dash, which two lines leave out, where none has. */
+/** Two lines leave it out. */
+const NO_LOCKS = html`<span class="zero">${NONE}</span>`
+
+/** `8 of 12` that ended. */
 function completedText({ sessions, completed }: TemplateUse): Part {
-  return sessions === 0
-    ? html`<span class="zero">${NONE}</span>`
-    : unbroken(`${numberText(completed)} of ${numberText(sessions)}`)
+  return sessions === 0 ? NO_LOCKS : unbroken(`${numberText(completed)} of ${numberText(sessions)}`)
 }
 
-function medianText({ lengths }: TemplateUse): string {
+function medianText({ lengths }: TemplateUse): Html {
   const median = percentileOf(
-    lengths.map(({ length }) => length),
     0.5,
+    lengths.map(({ length }) => length),
   )
-  return median === undefined ? NONE : durationText(median / 1000)
+  return median === undefined ? NO_LOCKS : html`<span class="nowrap">${durationText(median / 1000)}</span>`
 }
 
 /** The shortest and the longest time that a template plans, in milliseconds. */
@@ -131,99 +128,32 @@ function plannedOf({ isRandomDuration, minDuration, maxDuration, duration }: Loc
   return isRandomDuration ? [(minDuration ?? 0) * 1000, (maxDuration ?? 0) * 1000] : [duration * 1000, duration * 1000]
 }
 
-/** All that a picture of a template shows. */
-function lengthsOf({ record, lengths, runningSince = Infinity }: TemplateUse, until: number): number[] {
-  return [
-    ...plannedOf(record),
-    ...lengths.map(one => one.length),
-    ...(runningSince > until ? [] : [until - runningSince]),
-  ]
+/** Of how long locks lasted, in a list: dots on a line, on what is planned. */
+function latestMarks({ record, latest }: TemplateUse): Html {
+  const lengths = [...plannedOf(record), ...latest.map(({ length }) => length)]
+  const [least, most] = [Math.min(...lengths), Math.max(1, ...lengths)]
+  // What differs little is drawn so.
+  const space = most / 10
+  const y = (length: number) => 90 - ((length - least + space) * 80) / (most - least + 2 * space)
+  const place = { x: (at: number) => 2 + at * 9, y }
+  const points = latest.map(({ length, isCompleted }, at) => ({ at, value: length, isPassed: isCompleted }))
+  const last = points.at(-1)
+  const text = last && markText(place.x(last.at) + 2, y(last.value), durationText(last.value / 1000), ' at-end')
+  return strip(html`${plannedBand(record, y)}${linePath('line', place, points)}${resultDots(place, points)}${text}`, 48)
 }
 
-type Axis = ReturnType<typeof axisOf>
-
-/** Some lengths, and room for a mark beside the least and the most. */
-function axisOf(lengths: readonly number[]) {
-  const [least, most] = [Math.min(...lengths), Math.max(...lengths)]
-  const { unit, units } = UNITS.find(({ unit }) => most > 2 * unit) ?? { unit: MINUTE_MS, units: 'minutes' }
-  const end = most / unit + 0.5
-  const scale = scaleLinear([Math.max(0, Math.floor(least / unit) - 0.5), end > 6 ? Math.ceil(end) : end], [2, 98])
-  const [first = 0, last = 0] = scale.domain()
-  const values = scale.ticks(last - first < 3 ? 5 : Math.min(6, last - first))
-  return {
-    units,
-    x: (length: number) => scale(length / unit),
-    ticks: values.map(value => ({ at: scale(value), name: numberText(value) })),
-  }
+/** What is planned, from the left to the right. */
+function plannedBand(record: LockTemplate, y: (length: number) => number): Html {
+  const [least, most] = plannedOf(record)
+  return boxes('usual', [{ x: [0, 100], y: [y(most) - 4, y(least) + 4] }])
 }
 
-/** In what lengths are read. */
-const UNITS = [
-  { unit: DAY_MS, units: 'days' },
-  { unit: HOUR_MS, units: 'hours' },
-]
-
-function lengthAxis({ ticks }: Axis): Html {
-  const names = ticks.map(({ at, name }) => markText(at, 120, name, ' quiet'))
-  return strip(html`${names}`, 14)
-}
-
-/**
- * What is planned, and a dot for each lock, above each other where they lasted as long, or with their number. In a list, where the lines
- * of the axis go on `beyond` a row, in thousandths, and of many locks, a band with their median.
- */
-function lengthMarks(use: TemplateUse, { x, ticks }: Axis, until: number, beyond = 0): Html {
-  const [least, most] = plannedOf(use.record)
-  const grid = ticks.map(({ at }) => `M${round(at * 10)} ${-beyond}V${1000 + beyond}`).join('')
-  const under = html`${stretched(html`<path class="grid" d="${grid}"/>`)}${boxes('usual', [{ x: [x(least) - 1, x(most) + 1], y: [0, 100] }])}`
-  const place = { x: (at: number) => at, y: (value: number) => value }
-  const running = lengthsOf({ ...use, lengths: [] }, until)
-    .slice(2)
-    .map(length => ({ at: x(length), value: 50, text: `${durationText(length / 1000)} so far` }))
-  const soFar = html`${dots('so-far', place, running)}${running.map(({ at, text }) => (at < 50 ? markText(at, 50, text, ' quiet at-end') : markText(at - 3.5, 50, text, ' quiet inside end')))}`
-  if (use.lengths.length > 0 && (beyond > 0 || use.lengths.length > MAX_DRAWN)) {
-    const lengths = use.lengths.map(({ length }) => x(length))
-    const [low = 0, at = 0, high = 0] = [0.1, 0.5, 0.9].map(part => percentileOf(lengths, part))
-    return html`${under}${boxes('spread', [{ x: [low, high], y: [35, 65] }])}${dots('filled', place, [{ at, value: 50 }])}${soFar}`
-  }
-  const stacks: (typeof use.lengths)[number][][] = []
-  for (const one of use.lengths) {
-    const last = stacks.at(-1)
-    if (last?.[0] !== undefined && x(one.length) - x(last[0].length) < DOT_WIDTH) last.push(one)
-    else stacks.push([one])
-  }
-  const points = stacks.flatMap(stack => {
-    const isMany = stack.length > MAX_STACKED
-    const drawn = [...Map.groupBy(stack, (one, index) => (isMany ? one.isCompleted : index)).values()]
-    return drawn.map((alike, index) => {
-      const value = 50 + (index - (drawn.length - 1) / 2) * (isMany ? 40 : 88 / MAX_STACKED)
-      return { at: x(alike[0]?.length ?? 0), value, isPassed: alike[0]?.isCompleted === true, count: alike.length }
-    })
-  })
-  const counted = points.filter(({ count }) => count > 1)
-  const counts = counted.map(({ at, value, count }) => markText(at, value, `× ${numberText(count)}`, ' at-end'))
-  return html`${under}${resultDots(place, points)}${soFar}${counts}`
-}
-
-/** Of a dot and the space around it, in per cent of a picture. */
-const DOT_WIDTH = 2.6
-const MAX_STACKED = 12
 /** More locks are too many for a dot each. */
 const MAX_DRAWN = 60
 
-/** Of the dots of a template, or of bands. */
-function lengthsLegend(viewer: Viewer, lengths?: TemplateUse['lengths']): readonly LegendItem[] {
-  const marks: readonly LegendItem[] =
-    lengths === undefined || lengths.length > MAX_DRAWN
-      ? [
-          ['filled', 'Median length'],
-          ['spread', '10th to 90th percentile'],
-        ]
-      : [
-          ['filled', `A lock, ${stateName('completed', viewer).toLowerCase()}`],
-          ...(lengths.some(({ isCompleted }) => !isCompleted) ? ([['hollow', 'Not completed']] as const) : []),
-        ]
-  return [...marks, ['usual', 'Planned']]
+function lengthsLegend(viewer: Viewer, completed: readonly boolean[]): readonly LegendItem[] {
+  const hollow: LegendItem[] = completed.every(Boolean) ? [] : [['hollow', 'Not completed']]
+  return [['filled', stateName('completed', viewer)], ...hollow, ['usual', 'Planned']]
 }
 
 async function showTemplate(visit: Visit) {
@@ -263,33 +193,45 @@ async function showTemplate(visit: Visit) {
       json: document,
       summary: () => html`
         ${use === undefined || use.last === null ? nothing : useStats(viewer, use)}
-        <div class="charts">${use && lengthsPicture(viewer, use, locks, until)}${card('Rules', html`${facts(shownRules(viewer, record))}${viewer.discreet ? html`<p class="muted">The other rules are not shown while names are hidden.</p>` : nothing}`, { id: 'rules' })}</div>
+        <div class="charts">${use && lengthsPicture(visit, use, locks, until)}${card('Rules', html`${facts(shownRules(viewer, record))}${viewer.discreet ? html`<p class="muted">The other rules are not shown while names are hidden.</p>` : nothing}`, { id: 'rules' })}</div>
         ${card('Locks with this template', rows.length === 0 ? html`<p class="muted">No lock has started from this template.</p>` : html`${lockTable('Locks with this template', visit, rows, areNamed)}${tableFoot(path, query, shown)}`, { id: 'sessions' })}
       `,
     }),
   })
 }
 
-/** How long its locks lasted, on what is planned. Marks lead to the last ones. */
-function lengthsPicture(viewer: Viewer, use: TemplateUse, locks: readonly LockStats[], until: number): Html {
+/** How long the last of its locks lasted, on what is planned. */
+function lengthsPicture({ viewer, now }: Visit, use: TemplateUse, locks: readonly LockStats[], until: number): Html {
   const known = locks.flatMap(lock => {
     const length = lock.at > until ? undefined : lengthOf(lock, until)
     return length === undefined ? [] : [{ ...lock, length }]
   })
   if (known.length === 0) return nothing
-  const axis = axisOf(lengthsOf(use, until))
-  const { x, ticks, units } = axis
-  const names = ticks.map(
-    ({ at, name }, index) =>
-      html`<text class="main" x="${percent(at)}">${name}${index === 0 ? ` ${units}` : ''}</text>`,
-  )
+  const lengths = [...plannedOf(use.record), ...known.map(({ length }) => length)]
+  const most = Math.max(1, ...lengths)
+  const unit = [DAY_MS, HOUR_MS].find(length => most > 2 * length) ?? MINUTE_MS
+  const units = unit === DAY_MS ? 'days' : unit === HOUR_MS ? 'hours' : 'minutes'
+  const low = Math.max(0, Math.floor(Math.min(...lengths) / unit) - 1)
+  const { parts } = inParts(timeSince(known, now, viewer), now, viewer)
+  const { x, y, axes } = plane(viewer, parts, { values: [low, most / unit], isNice: true, text: numberText })
+  const points = known.map(({ at, length, state, isActive }) => {
+    return { at, value: length / unit, isPassed: state === 'completed', isCurrent: isActive }
+  })
+  const running: LegendItem[] = known.some(({ isActive }) => isActive) ? [['running', 'So far']] : []
+  const ended = points.filter(({ isCurrent }) => !isCurrent)
   return picture({
     id: 'lengths',
-    title: 'How long they lasted',
+    title: `How long ${known.length < MAX_DRAWN ? 'they' : `the last ${MAX_DRAWN}`} lasted, in ${units}`,
     summary: plannedText(use),
-    drawing: html`${lengthMarks(use, axis, until)}<svg class="times" y="100%">${names}</svg>`,
+    drawing: html`${axes}${plannedBand(use.record, length => y(length / unit))}${resultDots({ x, y }, points)}`,
     empty: '',
-    legend: lengthsLegend(viewer, use.lengths),
+    legend: [
+      ...lengthsLegend(
+        viewer,
+        ended.map(({ isPassed }) => isPassed),
+      ),
+      ...running,
+    ],
     figures: figuresTable({
       title: 'Figures by lock',
       columns: [
@@ -298,12 +240,12 @@ function lengthsPicture(viewer: Viewer, use: TemplateUse, locks: readonly LockSt
         { title: label('lockState'), cell: ({ state }) => stateName(state, viewer) },
       ],
       rows: known,
-      placeOf: ({ length }) => [x(length), x(length)],
+      placeOf: ({ at }) => [x(at), x(at)],
     }),
   })
 }
 
-/** `8 of 12 as long as planned, 3 shorter, 1 longer` */
+/** `8 locks as long as planned, 3 shorter, 1 longer` */
 function plannedText({ record, lengths }: TemplateUse): Part {
   // As locks are said to be late.
   const [low, high] = plannedOf(record)
@@ -311,7 +253,7 @@ function plannedText({ record, lengths }: TemplateUse): Part {
   const longer = lengths.filter(({ length }) => length - high >= MINUTE_MS).length
   return lengths.length === 0
     ? undefined
-    : html`<b>${numberText(lengths.length - shorter - longer)} of ${numberText(lengths.length)}</b> as long as planned${shorter > 0 && `, ${numberText(shorter)} shorter`}${longer > 0 && `, ${numberText(longer)} longer`}`
+    : html`<b>${countText(lengths.length - shorter - longer, 'lock')}</b> as long as planned${shorter > 0 && `, ${numberText(shorter)} shorter`}${longer > 0 && `, ${numberText(longer)} longer`}`
 }
 
 function useStats(viewer: Viewer, use: TemplateUse): Html {
@@ -351,7 +293,7 @@ export function rulesOf(template: LockTemplate): Rule[] {
   return rules.filter(rule => rule !== false)
 }
 
-function lengthText({ isRandomDuration, minDuration, maxDuration, duration }: LockTemplate): string {
+export function lengthText({ isRandomDuration, minDuration, maxDuration, duration }: LockTemplate): string {
   return isRandomDuration
     ? `${durationText(minDuration ?? 0)} to ${durationText(maxDuration ?? 0)}`
     : durationText(duration)

@@ -69,10 +69,8 @@ export function headline(
   until: number,
   ...verdicts: readonly (string | undefined)[]
 ): Html | undefined {
-  const known = viewer.copied === null ? verdicts.filter(one => one !== undefined) : []
-  const last = known.length - 1
-  const verdict =
-    last < 0 ? undefined : dotted(...known.map((text, index) => (index < last ? text : `${text} so far this week`)))
+  const [first, ...others] = viewer.copied === null ? verdicts.filter(one => one !== undefined) : []
+  const verdict = first === undefined ? undefined : dotted(`So far this week ${first}`, ...others)
   const state =
     current === undefined ? noLockText(viewer, newest, until) : lockState(viewer, current, viewer.subject.id, until)
   if (state === undefined) return verdict
@@ -183,11 +181,11 @@ export function endingOf(
   { from, to }: Time = { from: -Infinity, to: Infinity },
 ) {
   const shown = session.intervals.filter(one => one.start < to && one.end > from)
-  const late = latenessOf(session, record, template) ?? 0
+  const late = latenessOf(session, record, template)
   return {
     lateBreaks: shown.filter(one => overMaximum(one, template) > 0).length,
-    /** How many milliseconds later than planned it ended. */
-    late: Math.abs(late) < MINUTE_MS ? 0 : late,
+    /** How many milliseconds later than planned it ended; undefined if nobody knows. */
+    late: late !== undefined && Math.abs(late) < MINUTE_MS ? 0 : late,
   }
 }
 

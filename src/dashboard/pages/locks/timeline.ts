@@ -143,7 +143,7 @@ function stretchFigures(
       {
         title: 'Break after',
         line: 'second',
-        before: 'then open for ',
+        before: 'break after ',
         cell: ({ after }) =>
           after.map((interval, index) => html`${index === 0 ? nothing : ', '}${openText(interval, template)}`),
       },

@@ -48,7 +48,7 @@ async function showOverview(visit: Visit) {
     return view({
       title: 'Overview',
       heading: html`Bring your records in`,
-      lead: 'Lockstep keeps your lock and training history and shows how it goes. Choose a way below. The example shows what comes.',
+      lead: 'Lockstep keeps your lock and training history and shows how it goes. Choose a way to bring it in. Below is an example of this page.',
       body: html`${notice}${bothWays}${EXAMPLE}`,
     })
   const { heading, news, cards, trained, locked } = shown
@@ -91,17 +91,15 @@ export async function readOverview(reader: Reader, goal: number | null) {
       sessions: history.sessions,
       bests: await history.bests(timeZone, today),
       stretches: await locks.longest(until, limit),
+      locked: shownLock,
       programs,
     })
-  const verdicts = [
-    training && weekVerdict(reader, history.sessions, '\u00a0Repetitions'),
-    lockVerdict(viewer, shownLock),
-  ]
+  const verdicts = [training && weekVerdict(reader, history.sessions), lockVerdict(viewer, shownLock)]
   const cards = html`
     <div class="tiles" data-live="tiles">
       ${lockCard(reader, current, last, locked, shownLock)}
       ${training === undefined ? nothing : thisWeek(reader, history.sessions, goal)}
-      ${lastSession(reader, history.sessions, programs, limit)}
+      ${await lastSession(reader, history.sessions, programs, limit)}
     </div>
     ${weeksCard(reader, training, shownLock)}
     ${await yearLine(reader)}

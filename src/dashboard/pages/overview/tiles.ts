@@ -1,9 +1,11 @@
 import { sum } from '../../../contract/numbers.ts'
 import { DAY_MS, bucketStart, formatDate } from '../../../contract/time.ts'
+import type { TrainingSession } from '../../../contract/training-sessions.ts'
 import { gradeRank } from '../../../stats/bests.ts'
 import type { LockStats } from '../../../stats/lock-queries.ts'
 import type { LockStatistics } from '../../../stats/lock-statistics.ts'
 import { type SessionStats, sessionsBetween } from '../../../stats/training.ts'
+import { trainingRecords } from '../../../stats/training-queries.ts'
 import { usualOfProgram } from '../../../stats/usual.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
 import { WEEKDAYS } from '../../charts/days.ts'
@@ -19,7 +21,7 @@ import { endAhead, lockTime, plannedEndStat, progressBar, tickingTime } from '..
 import { lockedFigure, shareBars } from '../locks/locks.ts'
 import { barStrip, rangeText, strip } from '../parts.ts'
 import { amountBars, gradeStrip } from '../training/pictures.ts'
-import { gradeNote, lastGrades, tenWith } from '../training/session.ts'
+import { failedNote, gradeNote, lastGrades, tenWith } from '../training/session.ts'
 import { medianFigure, repsFigure, type ShownTraining, weekSoFar } from '../training/training.ts'
 import { countedUntil } from '../../../stats/known-time.ts'
 import { lockedPercent, type ShownLocks } from '../locks/list.ts'
@@ -63,23 +65,26 @@ export const STRIP_DAYS = 28
 
 /** How much of each of the last days was locked, as a link to them. */
 function dayStrip(viewer: Viewer, days: readonly LockStatistics[], today: number): Html {
-  const step = 100 / days.length
-  const bars = days.map(({ lockedSeconds }, index): Box => {
-    return {
-      x: [(index + 1 / 8) * step, (index + 7 / 8) * step],
-      y: [100 - (lockedSeconds > 0 ? Math.min(100, Math.max(2, lockedSeconds / 864)) : 0), 100],
-    }
-  })
   const first = today + 1 - days.length
-  return html`<a class="days-strip" href="/locks?from=${formatDate(first)}&to=${formatDate(today)}">${strip(
+  const bars = dayBars(days.map(({ lockedSeconds }) => lockedSeconds / 864))
+  return html`<a class="days-strip" href="/locks?from=${formatDate(first)}&to=${formatDate(today)}">${bars}<span class="ends small muted"><span>${shortDay(first * DAY_MS)}</span><span>${lockText('Locked', viewer)} by day, up to 24\u00a0h</span><span>Today</span></span></a>`
+}
+
+/** A bar of some per cent for each day, of which the last one is not over. */
+export function dayBars(shares: readonly number[]): Html {
+  const step = 100 / shares.length
+  const bars = shares.map((share, index): Box => {
+    const height = share > 0 ? Math.min(100, Math.max(2, share)) : 0
+    return { x: [(index + 1 / 8) * step, (index + 7 / 8) * step], y: [100 - height, 100] }
+  })
+  return strip(
     html`${levels('grid', [{ x: [0, 100], y: 100 }])}${boxes('solid', bars.slice(0, -1))}${boxes('so-far', bars.slice(-1))}`,
     88,
-  )}<span class="ends small muted"><span>${shortDay(first * DAY_MS)}</span><span>${lockText('Locked', viewer)} by day, up to 24\u00a0h</span><span>Today</span></span></a>`
+  )
 }
 
 /** What has not begun yet is not zero. */
 export function thisWeek(reader: Reader, sessions: readonly SessionStats[], goal: number | null): Html {
-  const { viewer } = reader
   const { monday, scope, reps, count, usual } = weekSoFar(reader, sessions)
   const link = html`<a href="/training?from=${formatDate(monday)}&to=${formatDate(monday + 6)}">This week</a>`
   const counted = figure(`sessions ${scope}`, count, countText(count, 'session'))
@@ -94,36 +99,44 @@ export function thisWeek(reader: Reader, sessions: readonly SessionStats[], goal
       <p class="big">${repsFigure(reps, scope)} <small>repetitions</small></p>
       <p class="muted">${dotted(usually, counted)}</p>
       ${ofGoal && html`<p class="muted">${ofGoal}</p>`}
-      ${strip(weekDays(viewer, sessions, monday), 112)}
+      ${weekBars(weekDays(reader, sessions, monday), zoneClock(reader.viewer.timeZone).dayOf(reader.now) - monday)}
     `,
   )
 }
 
 /** How many repetitions there were on each day. */
-function weekDays({ timeZone }: Viewer, sessions: readonly SessionStats[], monday: number): Html {
-  const { startOf } = zoneClock(timeZone)
-  const reps = WEEKDAYS.map((_, day) => {
+function weekDays({ viewer }: Reader, sessions: readonly SessionStats[], monday: number): number[] {
+  const { startOf } = zoneClock(viewer.timeZone)
+  return WEEKDAYS.map((_, day) => {
     const ofDay = sessionsBetween(sessions, startOf(monday + day), startOf(monday + day + 1))
     return sum(ofDay.map(one => one.reps))
   })
+}
+
+/** A bar for each day of a week, from Monday on, of which `today` is not over. */
+export function weekBars(reps: readonly number[], today: number): Html {
   const bars = reps.map((value, day) => ({
     value,
     x: [(day + 0.15) * DAY_WIDTH, (day + 0.85) * DAY_WIDTH] as const,
     y: [85 - (value * 70) / Math.max(...reps, 1), 85] as const,
   }))
   const texts = bars.map(({ value, x, y }) => value > 0 && markText((x[0] + x[1]) / 2, y[0], numberText(value)))
-  return html`${levels('grid', [{ x: [0, 100], y: 85 }])}${boxes('solid', bars)}${texts}${WEEKDAYS.map((name, day) => markText((day + 0.5) * DAY_WIDTH, 99, name, ' quiet'))}`
+  const names = WEEKDAYS.map((name, day) => markText((day + 0.5) * DAY_WIDTH, 99, name, ' quiet'))
+  return strip(
+    html`${levels('grid', [{ x: [0, 100], y: 85 }])}${boxes('solid', bars.toSpliced(today, 1))}${boxes('so-far', bars.slice(today, today + 1))}${texts}${names}`,
+    112,
+  )
 }
 
 const DAY_WIDTH = 100 / WEEKDAYS.length
 
 /** The last session before `limit`, which is that of `/status`, beside what is usual with its program. */
-export function lastSession(
-  { viewer, now }: Reader,
+export async function lastSession(
+  { store, viewer, pageAccess, now }: Reader,
   sessions: readonly SessionStats[],
   programs: Programs,
   limit: number,
-): Html {
+): Promise<Html> {
   const index = sessions.findLastIndex(({ at }) => at < limit)
   const last = sessions[index]
   if (last === undefined) return nothing
@@ -131,11 +144,14 @@ export function lastSession(
   const usual = usualOfProgram(sessions, index, one => one.grade)
   const rank = gradeRank(sessions, last, limit)
   const ten = tenWith(last, sessions.slice(0, index + 1))
+  const document = passed ? undefined : (await trainingRecords(store, pageAccess.sessions('dtt'), [id])).get(id)
+  const { TrainerSegment: segments = [] } = JSON.parse(document ?? '{}') as Partial<TrainingSession>
   return tile(
     html`<a href="/training/${id}">Last session</a>`,
     html`
       <p class="big">${percentText(grade)} <small>grade</small></p>
-      <p>${passed ? nothing : html`${resultMark(false)} `}${gradeNote(grade, usual, rank)}</p>
+      ${passed ? nothing : html`<p>${dotted(resultMark(false), failedNote(viewer, segments))}</p>`}
+      <p>${gradeNote(grade, usual, rank)}</p>
       <p class="muted">${dotted(programLink(programs, program), countText(reps, 'repetition'), timeAgo(viewer, at, now))}</p>
       ${ten.length < 2 ? nothing : html`<p class="small muted">Last ${ten.length} with this program${ten.every(one => one.passed) ? nothing : '; hollow: not passed'}</p>${lastGrades(viewer, ten, last, usual)}`}
     `,
@@ -156,16 +172,22 @@ export function weeksCard(
     const { totals, grade, periods, spreads } = training.summary
     const week = spreads.at(-1) ?? undefined
     const scope = daysName(training.period)
-    const reps = repsFigure(totals.reps, scope)
+    const { totals: before, grade: gradeBefore } = training.before ?? {}
+    const was = training.isComparable ? before?.reps : undefined
+    const reps = html`${repsFigure(totals.reps, scope)}${fromText(totals.reps, was, numberText)}`
     const repsOfWeek = numberText(periods.at(-1)?.reps ?? 0)
-    const median = grade === null ? nothing : medianFigure(grade.median, scope)
+    const median =
+      grade !== null &&
+      html`${medianFigure(grade.median, scope)}${fromText(grade.median, gradeBefore?.median, percentText)}`
     const bars = barStrip(viewer, amountBars(viewer, training, now))
     strips.push(strip('/training#repetitions', 'Repetitions', reps, bars, repsOfWeek))
     const dots = gradeStrip(viewer, training)
     strips.push(strip('/training#grades', 'Median grade', median, dots, week && percentText(week.median)))
   }
   if (locks !== undefined && locks.total.knownSeconds > 0) {
-    const share = lockedFigure(locks.total, daysName(locks.period))
+    const percent = lockedPercent(locks.total) ?? 0
+    const was = locks.before && lockedPercent(locks.before.total)
+    const share = html`${lockedFigure(locks.total, daysName(locks.period))}${fromText(percent, was, percentText)}`
     const week = locks.buckets.at(-1)
     const last = week && percentText(lockedPercent(week) ?? 0)
     strips.push(strip('/locks', lockText('Locked', viewer), share, barStrip(viewer, shareBars(viewer, locks)), last))
@@ -173,9 +195,15 @@ export function weeksCard(
   if (strips.length === 0) return nothing
   return card(
     'Last 12 weeks',
-    html`${patterns}<div class="multiples">${strips}</div><p class="small muted">One mark a week; the grey band is what is usual.</p>`,
+    html`${patterns}<div class="multiples">${strips}</div><p class="small muted">One mark a week; the grey band is what is usual; ▲ ▼ from the 12 weeks before.</p>`,
     { actions: html`<span class="muted">${period && daysText(period)}</span>` },
   )
+}
+
+/** `▼ from 62 %` */
+function fromText(value: number, before: number | null | undefined, text: (value: number) => string): Html {
+  if (before == null || text(value) === text(before)) return nothing
+  return html` <span class="muted">${value > before ? '▲' : '▼'}\u00a0from\u00a0${text(before)}</span>`
 }
 
 function tile(title: Part, body: Html, look = ''): Html {

@@ -54,7 +54,7 @@ export async function readsSection(visit: Visit, names: PeopleNames): Promise<Ht
     html`
       ${readsTable(visit, entries, names)}
       ${links}
-      <p class="muted">A row counts the reads of one kind in one hour. Your own on these pages are not listed.</p>
+      <p class="small muted">A row counts the reads of one kind in one hour. Your own on these pages are not listed.</p>
     `,
     {
       id: 'reads',

@@ -161,7 +161,11 @@ function sourceTable({ viewer }: Visit, rows: readonly SourceRow[]): Html {
   return table<SourceRow>(
     'Your sources',
     [
-      { title: 'Source', line: 'first', cell: ({ name }) => name },
+      {
+        title: 'Source',
+        line: 'first',
+        cell: ({ name, outcome }) => html`${name}<div class="small muted">${outcome}</div>`,
+      },
       {
         title: 'Records',
         line: 'second',
@@ -175,7 +179,6 @@ function sourceTable({ viewer }: Visit, rows: readonly SourceRow[]): Html {
         cell: ({ first, last }) =>
           first === null || last === null ? NONE : daysText({ first: dayOf(first), last: dayOf(last) }),
       },
-      { title: 'State', line: 'second', cell: ({ outcome }) => outcome },
     ],
     rows,
   )
@@ -214,7 +217,7 @@ function nextText({ viewer, now }: Visit, { state, holder, next_at: next }: Conn
   if (state === 'stopped') return 'Stopped: what was copied is kept.'
   return state === 'due' || next === null
     ? 'The next round waits for its turn.'
-    : `The next pull is ${agoText(viewer, next, now)}. Stop ends pulls and keeps what was copied.`
+    : `Pulls new records again ${agoText(viewer, next, now)}. Stop ends this and keeps what was copied.`
 }
 
 /** Also that this process cannot read the key, and that the disk is full: no round may have told that. */

@@ -10,7 +10,7 @@ import { trainingFields } from '../../../archive/formats/tables.ts'
 import { trainingRecords } from '../../../stats/training-queries.ts'
 import { type LegendItem, legendOf } from '../../charts/picture.ts'
 import { boxes, dots, gradeRange, levels, type Range } from '../../charts/plane.ts'
-import { spanCell } from '../parts.ts'
+import { barEnds, spanCell } from '../parts.ts'
 import { type TableColumn, fieldColumns, options, table, TYPED, paginate, tableFoot } from '../../layout/components.ts'
 import { dateTime, distanceText, NONE, numberText, percentText } from '../../text/text.ts'
 
@@ -161,16 +161,20 @@ export async function sessionRows(
   const rows = await Array.fromAsync(withRecords(visit, paged.rows))
   const isCompared = [...usual.values()].some(one => one !== undefined)
   return html`
-    ${legendOf(isCompared ? [...USUAL, ...RESULTS] : RESULTS)}
+    ${legendOf([...(isCompared ? USUAL : []), ...resultLegend(rows.map(one => one.passed))])}
     ${table('Sessions', sessionColumns(visit, programs, { query, range, usual }), rows, { id: 'session-table' })}
     ${tableFoot(visit.path, visit.query, paged)}
   `
 }
 
-export const RESULTS: readonly LegendItem[] = [
-  ['filled', 'Passed'],
-  ['hollow', 'Not passed'],
-]
+/** Of the dots of some sessions. */
+export function resultLegend(passed: readonly boolean[]): LegendItem[] {
+  return [
+    ...(passed.length > 0 ? ([['filled', 'Passed']] as const) : []),
+    ...(passed.every(Boolean) ? [] : ([['hollow', 'Not passed']] as const)),
+  ]
+}
+
 const USUAL: readonly LegendItem[] = [
   ['usual', 'Usual with the program'],
   ['', '▲ ▼ Above or below usual'],
@@ -207,17 +211,10 @@ export function sessionColumns(
     {
       ...head('program', 'Program'),
       line: 'second',
-      cell: session => {
-        const { program, passed, isTyped } = session
-        return html`<span>${programs.nameOf(program)}</span>${isTyped ? TYPED : nothing}${passed ? nothing : html`<br><span class="small muted">Not passed</span>`}`
-      },
+      cell: ({ program, isTyped }) => html`${programs.nameOf(program)}${isTyped ? TYPED : nothing}`,
     },
     {
-      ...head(
-        'grade',
-        'Grade',
-        page && html`<span class="ends">${page.range.map(end => html`<span>${percentText(end)}</span>`)}</span>`,
-      ),
+      ...head('grade', 'Grade', page && barEnds(...page.range.map(percentText))),
       line: 'first',
       cell: session => gradeCell(session, page),
     },

@@ -9,6 +9,7 @@ import { figuresTable, type LegendItem, picture } from '../../charts/picture.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
 import type { TableColumn } from '../../layout/components.ts'
 import type { Viewer } from '../../page.ts'
+import { resultLegend } from './list.ts'
 import { countText, dateTimeText, distanceIn, distanceText, NONE, numberText, percentText } from '../../text/text.ts'
 import {
   type Bars,
@@ -71,7 +72,7 @@ export function gradePicture(viewer: Viewer, shown: ShownSessions, byType: Html 
   const legend: LegendItem[] = [
     ...(isOfProgram ? [] : ([['line', `Median of a ${time.unit}`]] as const)),
     ...(isDense ? ([['spread', '10th to 90th percentile']] as const) : []),
-    ...(marks.every(({ isPassed }) => isPassed) ? [] : ([['hollow', 'Not passed']] as const)),
+    ...resultLegend(marks.map(({ isPassed }) => isPassed)),
     ...(running.length === 0 ? [] : ([['running', `This ${time.unit} so far`]] as const)),
     ...usualLegend(isOfProgram ? 'session' : time.unit, usual),
     ...breakLegend(breaks),
@@ -106,7 +107,7 @@ function gradeColumns(summary: TrainingSummary, usual: readonly (Usual | undefin
 /** `66 → 92 %`: the medians of the first and of the last ten grades. */
 function trendText(sessions: readonly SessionStats[]): Part {
   const grades = sessions.flatMap(({ grade }) => grade ?? [])
-  const [first, last] = [grades.slice(0, 10), grades.slice(-10)].map(ten => percentileOf(ten, 0.5))
+  const [first, last] = [grades.slice(0, 10), grades.slice(-10)].map(ten => percentileOf(0.5, ten))
   if (grades.length < 20 || first === undefined || last === undefined) return undefined
   return html`<b>${first === last ? nothing : `${numberText(first)} → `}${percentText(last)}</b> median of the first ten sessions and of the last ten`
 }

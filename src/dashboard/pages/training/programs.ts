@@ -1,6 +1,6 @@
 import { legendOf } from '../../charts/picture.ts'
 import { gradeRange, levels, linePath, markText, type Range, resultDots } from '../../charts/plane.ts'
-import { percentileOf, sum } from '../../../contract/numbers.ts'
+import { sum } from '../../../contract/numbers.ts'
 import { notFound } from '../../../contract/errors.ts'
 import { type TrainingTemplate, isCounted, type TemplateSegment } from '../../../contract/training-templates.ts'
 import { type ListedProgram, programs, programsOf } from '../../../stats/program-queries.ts'
@@ -26,7 +26,7 @@ import { countText, dateTimeText, durationText, numberText, partText, percentTex
 import { boundaries, inParts, leastNews, strip, timeSince } from '../parts.ts'
 import { programRuns } from './program-runs.ts'
 import { gradePicture } from './pictures.ts'
-import { RESULTS } from './list.ts'
+import { resultLegend } from './list.ts'
 
 const OF_PROGRAMS = { section: 'programs', area: 'dtt' } as const
 
@@ -59,7 +59,7 @@ async function showPrograms({ store, viewer, pageAccess, now, path, query }: Vis
         const name = () => html`<a href="/programs/${program.id}">${recordName(viewer, 'program', program.parse())}</a>`
         return { name, done: passedOf(last), of: last.length }
       }),
-      ['passed in the last ten', 'The last ten sessions with each program were passed'],
+      ['passed in the last ten', 'The last ten sessions with each program were passed', 'programs'],
     ),
     body:
       all.length === 0
@@ -68,7 +68,7 @@ async function showPrograms({ store, viewer, pageAccess, now, path, query }: Vis
             'No programs yet',
             'This page will show your training programs, what they consist of, and how sessions with them went.',
           )
-        : html`<section class="card" id="sessions">${legendOf(RESULTS)}${table('Programs', programColumns(viewer, uses, now), rows)}${tableFoot(path, query, shown)}</section>`,
+        : html`<section class="card" id="sessions">${legendOf(resultLegend([...uses.values()].flatMap(({ lastGrades }) => lastGrades.map(({ isPassed }) => isPassed))))}${table('Programs', programColumns(viewer, uses, now), rows)}${tableFoot(path, query, shown)}</section>`,
   })
 }
 
@@ -83,29 +83,17 @@ export function programColumns(
       title: 'Program',
       line: 'first',
       cell: program =>
-        html`<a href="/programs/${program.id}">${recordName(viewer, 'program', program)}</a> ${stateMarks(program)}<br><span class="muted small">${lengthText(program.Segment)}</span>`,
+        html`<a href="/programs/${program.id}">${recordName(viewer, 'program', program)}</a> ${stateMarks(program)}<div class="small muted">${lengthText(program.Segment)}</div>`,
     },
     {
-      // The mark shows the heading also where rows are two lines.
-      title: html`Last ten, ${range.join(' to ')}\u00a0%${strip(nothing, 0)}`,
+      title: `Last ten, ${range.join(' to ')}\u00a0%`,
       line: 'second',
       cell: ({ id }) => gradesOf(useOf.get(id)?.lastGrades ?? [], range),
     },
     {
-      title: 'Median, last ten',
-      numeric: true,
-      line: 'first',
-      before: 'median ',
-      cell: ({ id }) => {
-        const { median = null, lastGrades = [] } = useOf.get(id) ?? {}
-        const last = lastGrades.map(({ value }) => value)
-        return html`<b>${percentText(percentileOf(last, 0.5) ?? null)}</b><br><small class="wide muted">${percentText(median)} of all</small>`
-      },
-    },
-    {
       title: 'Passed, last ten',
       numeric: true,
-      line: 'second',
+      line: 'first',
       unit: ' passed',
       cell: ({ id }) => {
         const { passed = 0, sessions = 0, lastGrades = [] } = useOf.get(id) ?? {}
@@ -116,6 +104,7 @@ export function programColumns(
       title: 'Last session',
       numeric: true,
       line: 'second',
+      before: 'last session ',
       cell: ({ id }) => lastText(viewer, useOf.get(id)?.last, now),
     },
   ]

@@ -30,11 +30,20 @@ import {
   RECORD_ROWS,
   tableFoot,
 } from '../../layout/components.ts'
-import { dateText, dateTime, durationText, monthName, NONE, numberText, percentText } from '../../text/text.ts'
+import {
+  countText,
+  dateText,
+  dateTime,
+  durationText,
+  monthName,
+  NONE,
+  numberText,
+  percentText,
+} from '../../text/text.ts'
 import { recordSteps } from '../area.ts'
 import { beyondText, GRADES, rangeText, strip, type Words } from '../parts.ts'
 import { type Passing, passingAt, passingGrades } from './program-runs.ts'
-import { distanceOf } from './list.ts'
+import { distanceOf, resultLegend } from './list.ts'
 
 export const trainingSessionPages: readonly DashboardPage[] = [
   { section: 'training', reads: 'record', area: 'dtt', path: '/training/:id', handler: showSession },
@@ -78,7 +87,10 @@ async function showSession(visit: Visit) {
           mainStat(
             'Grade',
             html`${percentText(session.grade)} ${resultMark(session.passed)}`,
-            gradeNote(session.grade, usual, rank),
+            dotted(
+              session.passed ? nothing : failedNote(viewer, record.TrainerSegment),
+              gradeNote(session.grade, usual, rank),
+            ),
           ),
           ...amountStats(visit, sessions, own, session, segments, passing),
         )}
@@ -87,6 +99,14 @@ async function showSession(visit: Visit) {
       `,
     }),
   })
+}
+
+/** What of a session was not passed, beside that it was not: `Endurance (no. 6) 67 %`, or `2 segments`; undefined if every segment was. */
+export function failedNote(viewer: Viewer, segments: readonly TrainerSegment[]): string | undefined {
+  const [first, ...others] = segments.filter(({ passed }) => !passed)
+  if (first === undefined) return undefined
+  if (others.length > 0) return countText(others.length + 1, 'segment')
+  return `${typeName(viewer, first.type)} (no.\u00a0${numberText(segments.indexOf(first) + 1)}) ${percentText(first.percentGrade)}`
 }
 
 const WITH_PROGRAM = 'with this program'
@@ -129,7 +149,7 @@ function lastTen(
       ${lastGrades(viewer, ten, session, usual)}
       ${legendOf([
         ...(usual === undefined ? [] : ([['usual', 'Usual before this one']] as const)),
-        ...(ten.every(({ passed }) => passed) ? [] : ([['hollow', 'Not passed']] as const)),
+        ...resultLegend(ten.map(one => one.passed)),
       ])}
     `,
   )
@@ -191,9 +211,6 @@ function amountStats(
   )
   const passed = judged.filter(segment => segment.passed).length
   const others = segments.length - judged.length
-  const [failed] = judged.filter(segment => !segment.passed)
-  const reason =
-    failed && passed === judged.length - 1 ? `not passed: ${failed.position} ${typeName(viewer, failed.type)}` : nothing
   const usual = usualOfProgram(sessions, own, ({ reps }) => reps)
   const ranked = sessions.filter(({ program, at }) => program === session.program && at <= now)
   const most = (valueOf: (one: SessionStats) => number) =>
@@ -217,7 +234,7 @@ function amountStats(
     stat(
       'Segments passed',
       judged.length === 0 ? NONE : `${numberText(passed)} of ${numberText(judged.length)}`,
-      dotted(reason, others === 0 ? nothing : `${numberText(others)} more ${others === 1 ? 'is' : 'are'} not judged`),
+      others === 0 ? undefined : `${numberText(others)} not judged`,
     ),
   ]
 }
@@ -230,7 +247,8 @@ function segmentTable({ viewer, path, query }: Visit, segments: readonly Row[], 
   const paged = paginate(segments, query, RECORD_ROWS)
   const graded = segments.filter(({ percentGrade, passed }) => percentGrade > 0 || !passed)
   const [weakest, next] = graded.toSorted((a, b) => a.percentGrade - b.percentGrade)
-  const isWeakest = (one: Row) => one === weakest && next !== undefined && weakest.percentGrade < next.percentGrade
+  const isWeakest = (one: Row) =>
+    one === weakest && one.passed && next !== undefined && weakest.percentGrade < next.percentGrade
   const isGraded = graded.some(({ position, type, passed }) => passed && passingAt(passing, position - 1, type) === 0)
   const known = new Set(segments.map(({ position, type }) => passingAt(passing, position - 1, type) ?? -1))
   const least = [...known].filter(grade => grade > 0)
@@ -251,7 +269,6 @@ function segmentColumns(
   const distance: TableColumn<Row> = {
     title: label('distanceTravelled'),
     numeric: true,
-    line: 'second',
     cell: ({ distanceTravelled: metres = null }) =>
       distanceOf(viewer, { distance: metres === null ? null : metres * 1_000_000, approximate: false }, true),
   }
@@ -260,7 +277,7 @@ function segmentColumns(
       title: 'Segment',
       line: 'first',
       cell: segment =>
-        html`${segment.position} ${typeName(viewer, segment.type)}${isWeakest(segment) ? html` <span class="state${segment.passed ? '' : ' warn'}">Weakest</span>` : nothing}${segment.passed ? nothing : html` ${resultMark(false)}`}`,
+        html`${segment.position} ${typeName(viewer, segment.type)}${isWeakest(segment) ? html` <span class="state">Weakest</span>` : nothing}${segment.passed ? nothing : html` ${resultMark(false)}`}`,
     },
     {
       title: html`<span class="hidden">Bar</span>`,

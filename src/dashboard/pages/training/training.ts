@@ -15,7 +15,17 @@ import { typeName, readPrograms } from '../../text/names.ts'
 import { comparedDays, daysName, type Period, periodText, timeOfDays } from '../../text/period.ts'
 import { countText, longDistanceText, numberText, percentText } from '../../text/text.ts'
 import { addressOf, areaPages, daysAddress, daysBefore, fewAtOnce, figureTiles, isFiltered } from '../area.ts'
-import { barPicture, beyondText, boundaries, daysOf, GRADES, inParts, isLongerThanWeek, timeSince } from '../parts.ts'
+import {
+  barPicture,
+  boundaries,
+  daysOf,
+  endsThisWeek,
+  GRADES,
+  inParts,
+  isLongerThanWeek,
+  timeSince,
+  verdictText,
+} from '../parts.ts'
 import { fieldsOf, measureChoice, scopeOf, trainingAddresses, type TrainingQuery, sessionRows, sorted } from './list.ts'
 import { amountBars, gradePicture, type ShownSessions } from './pictures.ts'
 
@@ -37,10 +47,8 @@ export const trainingPages = areaPages<TrainingQuery, ShownTraining, SessionStat
     noneText(shown),
   ],
   heading(visit, { known, time }) {
-    // Of this week, so it stands where that is drawn.
-    const isDrawn = time.unit === 'week' && time.parts.at(-1)?.isCurrent === true
-    const verdict = isDrawn ? weekVerdict(visit, known, '\u00a0Repetitions') : undefined
-    return html`Training${verdict && html` <span class="verdict">${verdict} so far this week</span>`}`
+    const verdict = endsThisWeek(time) ? weekVerdict(visit, known) : undefined
+    return html`Training${verdict && html` <span class="verdict">So far this week ${verdict}</span>`}`
   },
   lead: ({ viewer }, shown) => gradeNews(viewer, shown),
   fields: ({ viewer }, { query, programs, known, types }) => fieldsOf(viewer, query, programs, known, types),
@@ -144,13 +152,16 @@ async function* sessionsOf(
   yield* fewAtOnce(rows, ids => trainingRecords(store, access, ids))
 }
 
-function pictures({ viewer, now }: Visit, shown: ShownTraining): Html {
-  const { query } = shown
+function pictures(visit: Visit, shown: ShownTraining): Html {
+  const { viewer, now } = visit
+  const { query, known, time } = shown
   const isOwn = viewer.subject.id === viewer.session.accountId
   const goal = isOwn ? (viewer.session.weeklyGoal ?? undefined) : undefined
-  const amounts = amountBars(viewer, shown, now, { measure: query.measure, goal, actions: measureChoice(query) })
+  const isWhole = endsThisWeek(time) && !isFiltered(trainingAddresses, query) && query.measure === 'repetitions'
+  const bars = amountBars(viewer, shown, now, { measure: query.measure, goal, actions: measureChoice(query) })
+  const amounts = { ...bars, byNow: isWhole ? weekSoFar(visit, known).usual : undefined }
   const grades = gradePicture(viewer, shown, typeMedians(viewer, shown))
-  return html`<div class="charts">${patterns}${grades}${isLongerThanWeek(shown.time) ? barPicture(viewer, amounts) : nothing}</div>`
+  return html`<div class="charts">${patterns}${grades}${isLongerThanWeek(time) ? barPicture(viewer, amounts) : nothing}</div>`
 }
 
 /** The median grade of each type, if no type was chosen; in the order of their grades. */
@@ -195,11 +206,10 @@ export function weekSoFar({ viewer, now }: Reader, sessions: readonly SessionSta
   return { monday, scope: daysName({ first: monday, last: today }), reps, count, usual }
 }
 
-/** `▲ 841 repetitions above usual`; `what` says of what where that is not clear. */
-export function weekVerdict(reader: Reader, sessions: readonly SessionStats[], what = '') {
+export function weekVerdict(reader: Reader, sessions: readonly SessionStats[]): string | undefined {
   const { reps, usual } = weekSoFar(reader, sessions)
   if (usual === undefined || reader.viewer.copied !== null) return undefined
-  return beyondText(reps, usual, { text: by => countText(by, 'repetition'), subject: what })
+  return verdictText(reps, usual, countText(reps, 'repetition'), 'Repetitions')
 }
 
 export function medianFigure(median: number, scope: string, text: (grade: number) => string = percentText): Html {
@@ -225,7 +235,7 @@ function typeNote(viewer: Viewer, { type }: TrainingQuery): Html {
   return html`<p class="muted">Grades, repetitions and distances are of segments of the type ${typeName(viewer, type)} only. Results are of whole sessions.</p>`
 }
 
-/** `Grade 90 → 91 % this period · 66 → 92 % since the beginning` */
+/** `Median grade 90 → 91 % this period · 66 → 92 % since the beginning` */
 function gradeNews(viewer: Viewer, shown: ShownTraining): Html | undefined {
   const since = gradeStep(shown, viewer, shown.everything)
   const within = shown.period && gradeStep(shown, viewer, shown)
@@ -234,7 +244,7 @@ function gradeNews(viewer: Viewer, shown: ShownTraining): Html | undefined {
     ...(within === undefined || said === alsoSaid ? [] : [html`${within} this period`]),
     ...(since === undefined ? [] : [html`${since} since the beginning`]),
   ]
-  return first && html`<span class="news">${dotted(html`Grade ${first}`, ...others)}</span>`
+  return first && html`<span class="news">${dotted(html`Median grade ${first}`, ...others)}</span>`
 }
 
 /** Of sessions chosen by their result, the rate says nothing. */
@@ -252,6 +262,7 @@ function totalTiles(viewer: Viewer, shown: ShownTraining): Html {
         of: 'medianGrade',
         value: summary.grade?.median ?? null,
         before: before && (before.grade?.median ?? null),
+        note: period === undefined ? 'of all days' : undefined,
         ...GRADES,
       },
       {
