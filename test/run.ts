@@ -35,6 +35,7 @@ type Result = Job & TestResult
 const FIRST: readonly string[] = [
   'docs/installed.slow',
   'docs/bare.slow',
+  'docs/bench.slow',
   'cli/children.slow',
   'dashboard/pages.slow',
   'pull/connection-kill.slow',
