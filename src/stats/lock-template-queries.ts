@@ -14,7 +14,6 @@ export type TemplateUse = Awaited<ReturnType<typeof withUses>>[number]
 export async function withUses(store: Store, templates: readonly StoredTemplate<LockTemplate>[], sessions: Access) {
   const uses = bounded(await readChecked(store, usesByTemplate, sessions))
   const byTemplate = Map.groupBy(uses, ({ template }) => template)
-  const latest = Map.groupBy(bounded(await readChecked(store, latestByTemplate, sessions)), ({ template }) => template)
   return templates.map(template => {
     const ofAllOwners = byTemplate.get(template.record.id) ?? []
     const ended = ofAllOwners.filter(({ running }) => running === 0)
@@ -30,15 +29,16 @@ export async function withUses(store: Store, templates: readonly StoredTemplate<
       lengths: known.flatMap(({ length, sessions, completed }) =>
         Array.from({ length: sessions }, (_, index) => ({ length, isCompleted: index < completed })),
       ),
-      /** Of the last ten that have an end, the oldest first. In milliseconds. */
-      latest: (latest.get(template.record.id) ?? [])
-        .toSorted((a, b) => a.at - b.at)
-        .slice(-10)
-        .map(({ length, completed }) => ({ length, isCompleted: completed > 0 })),
       /** When a session with it began last; null when there was none. */
       last: ofAllOwners.length === 0 ? null : Math.max(...ofAllOwners.map(({ last }) => last)),
     }
   })
+}
+
+/** Of each template, the last ten sessions that may be read and have an end, the oldest first. Lengths are in milliseconds. */
+export async function latestLocks(store: Store, sessions: Access) {
+  const latest = bounded(await readChecked(store, latestByTemplate, sessions)).toSorted((a, b) => a.at - b.at)
+  return new Map([...Map.groupBy(latest, one => one.template)].map(([id, locks]) => [id, locks.slice(-10)]))
 }
 
 type Latest = Readonly<Record<'template' | 'at' | 'length' | 'completed', number>>
@@ -49,7 +49,7 @@ const latestByTemplate = recordQuery<Access, Latest>(
     select ${owned}, template_id as template, at, ended_at - at as length, completed
     from (
       select owner_id, template_id, at, ended_at, case lock_state when 'completed' then 1 else 0 end as completed,
-        row_number() over (partition by owner_id, template_id order by at desc) as place
+        row_number() over (partition by owner_id, template_id order by at desc, id desc) as place
       from lock_session
       where ${isReadable(param, ANY_SESSIONS)} and template_id is not null and is_active = 0 and ended_at > at
     ) as ended

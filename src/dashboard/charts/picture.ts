@@ -44,6 +44,15 @@ export function legendOf(items: readonly LegendItem[]): Html {
   return html`<ul class="legend">${items.map(([look, text]) => html`<li>${look !== '' && legendMark(look)}${text}</li>`)}</ul>`
 }
 
+/** Of dots, of which those that were not passed, or else not as they should be, are hollow. */
+export function resultLegend(
+  passed: readonly boolean[],
+  [yes, no]: readonly [yes: string, no: string] = ['Passed', 'Not passed'],
+): LegendItem[] {
+  const hollow: LegendItem[] = passed.every(Boolean) ? [] : [['hollow', no]]
+  return passed.length === 0 ? [] : [['filled', yes], ...hollow]
+}
+
 /** A mark as pictures draw it, beside the text that says what it means. */
 export function legendMark(look: string): Html {
   return html`<svg class="plane mark ${look}" height="12" aria-hidden="true">${markOf(look)}</svg>`

@@ -258,8 +258,13 @@ function verdictOf({ of, value, before, text }: Figure, { text: when, scope, add
   if (before == null || value === null) return undefined
   const then = html`<a href="${address}">${figure(`${of} ${scope}`, before, text(before))}</a>`
   if (text(value) === text(before)) return html`◆\u00a0as ${isFirst ? when : 'before'} (${then})`
+  return html`${fromText(value, before, then)}${isFirst && ` ${when}`}`
+}
+
+/** `▼ from 62 %`: how a value differs from one before, which `then` shows. */
+export function fromText(value: number, before: number, then: Part): Html {
   const [sign, name] = value > before ? ['▲', 'up'] : ['▼', 'down']
-  return html`${sign}<span class="hidden"> ${name}</span>\u00a0from\u00a0${then}${isFirst && ` ${when}`}`
+  return html`${sign}<span class="hidden"> ${name}</span>\u00a0from\u00a0${then}`
 }
 
 type AddressFor = (changes: Partial<PeriodQuery>) => string

@@ -19,7 +19,6 @@ import {
   type Clock,
   endAhead,
   endingOf,
-  latenessOf,
   latenessText,
   lockState,
   lockTime,
@@ -48,8 +47,9 @@ async function showSession(visit: Visit) {
   if (used !== undefined) pageAccess.note('lkbx', used.owner)
   // Discreet mode hides rules.
   const shown = viewer.discreet ? undefined : used?.record
-  const lateness = latenessText(latenessOf(session, record, used?.record))
-  const lateBreaks = shown === undefined ? 0 : endingOf(session, record, shown).lateBreaks
+  const ending = used && endingOf(session, record, used.record)
+  const lateness = latenessText(ending?.late)
+  const lateBreaks = viewer.discreet ? 0 : (ending?.lateBreaks ?? 0)
   const isRunning = record.isActive && session.at <= until
   const state = isRunning ? lockState(viewer, session, owner, until) : stateName(record.lockState, viewer)
   const notes = [!isRunning && lateness, lateBreaks > 0 && `${countText(lateBreaks, 'break')} too long`]

@@ -4,10 +4,10 @@ import type { LockTemplate } from '../../../contract/lock-templates.ts'
 import { readKnownTime, countedUntil } from '../../../stats/known-time.ts'
 import { lockHistory } from '../../../stats/lock-history.ts'
 import { lockRecords, type LockStats, someLocks } from '../../../stats/lock-queries.ts'
-import { lockTemplates, type TemplateUse, withUses } from '../../../stats/lock-template-queries.ts'
+import { latestLocks, lockTemplates, type TemplateUse, withUses } from '../../../stats/lock-template-queries.ts'
 import { boxes, linePath, markText, plane, resultDots, type Range } from '../../charts/plane.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../contract/time.ts'
-import { figuresTable, type LegendItem, legendOf, picture } from '../../charts/picture.ts'
+import { figuresTable, type LegendItem, legendOf, picture, resultLegend } from '../../charts/picture.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
 import { label } from '../../text/labels.ts'
 import { personName, personOf, recordName } from '../../text/names.ts'
@@ -51,12 +51,13 @@ export const lockTemplatePages: readonly DashboardPage[] = [
 async function showTemplates(visit: Visit) {
   const { store, viewer, pageAccess, path, query } = visit
   const all = await lockTemplates.all(store, pageAccess.templates('lock_template'))
-  const used = await withUses(store, all, pageAccess.ofAll('lock_session'))
+  const access = pageAccess.ofAll('lock_session')
+  const [used, latest] = [await withUses(store, all, access), await latestLocks(store, access)]
   const shown = paginate(
     used.toSorted((a, b) => (b.last ?? 0) - (a.last ?? 0)),
     query,
   )
-  const completed = shown.rows.flatMap(({ latest }) => latest.map(one => one.isCompleted))
+  const completed = [...latest.values()].flat().map(one => one.completed > 0)
   return view({
     title: 'Lock templates',
     lead: leastNews(
@@ -74,12 +75,14 @@ async function showTemplates(visit: Visit) {
             'No lock templates yet',
             'This page will show the rules that lock sessions start from: how long they last, when breaks are due, and what changes their length.',
           )
-        : html`<section class="card" id="sessions">${legendOf(lengthsLegend(viewer, completed))}${table('Lock templates', lockTemplateColumns(viewer, true), shown.rows)}${tableFoot(path, query, shown)}</section>`,
+        : html`<section class="card" id="sessions">${legendOf(lengthsLegend(viewer, completed))}${table('Lock templates', lockTemplateColumns(viewer, latest), shown.rows)}${tableFoot(path, query, shown)}</section>`,
   })
 }
 
-/** The columns of templates; on a page, with drawings, the one that was used last is the first. */
-export function lockTemplateColumns(viewer: Viewer, isOnPage = false): TableColumn<TemplateUse>[] {
+type Latest = Awaited<ReturnType<typeof latestLocks>>
+
+/** The columns of templates; on a page, with drawings of the last locks, the one that was used last is the first. */
+export function lockTemplateColumns(viewer: Viewer, latest?: Latest): TableColumn<TemplateUse>[] {
   return [
     {
       title: label('name'),
@@ -87,7 +90,9 @@ export function lockTemplateColumns(viewer: Viewer, isOnPage = false): TableColu
       cell: ({ record, runningSince }) =>
         html`<a href="/lock-templates/${record.id}">${recordName(viewer, 'lockTemplate', record)}</a>${runningSince === undefined ? nothing : html` <span class="state on">In use</span>`}${record.isTestLock ? html` <span class="state">${label('isTestLock')}</span>` : nothing}<div class="small muted">${lengthText(record)} planned</div>`,
     },
-    ...(isOnPage ? [{ title: 'Last ten lengths', line: 'second', cell: latestMarks } as const] : []),
+    ...(latest === undefined
+      ? []
+      : [{ title: 'Last ten lengths', line: 'second', cell: (use: TemplateUse) => latestMarks(use, latest) } as const]),
     { title: 'Median length', numeric: true, line: 'second', before: 'median ', cell: medianText },
     {
       title: stateName('completed', viewer),
@@ -97,8 +102,8 @@ export function lockTemplateColumns(viewer: Viewer, isOnPage = false): TableColu
       cell: completedText,
     },
     {
-      title: isOnPage ? html`Last\u00a0used<span aria-hidden="true"> ↓</span>` : 'Last used',
-      sorted: isOnPage ? 'descending' : undefined,
+      title: latest ? html`Last\u00a0used<span aria-hidden="true"> ↓</span>` : 'Last used',
+      sorted: latest && 'descending',
       numeric: true,
       line: 'second',
       before: 'last used ',
@@ -116,10 +121,8 @@ function completedText({ sessions, completed }: TemplateUse): Part {
 }
 
 function medianText({ lengths }: TemplateUse): Html {
-  const median = percentileOf(
-    0.5,
-    lengths.map(({ length }) => length),
-  )
+  const all = lengths.map(({ length }) => length)
+  const median = percentileOf(0.5, all)
   return median === undefined ? NO_LOCKS : html`<span class="nowrap">${durationText(median / 1000)}</span>`
 }
 
@@ -129,14 +132,15 @@ function plannedOf({ isRandomDuration, minDuration, maxDuration, duration }: Loc
 }
 
 /** Of how long locks lasted, in a list: dots on a line, on what is planned. */
-function latestMarks({ record, latest }: TemplateUse): Html {
-  const lengths = [...plannedOf(record), ...latest.map(({ length }) => length)]
+function latestMarks({ record }: TemplateUse, latest: Latest): Html {
+  const locks = latest.get(record.id) ?? []
+  const lengths = [...plannedOf(record), ...locks.map(({ length }) => length)]
   const [least, most] = [Math.min(...lengths), Math.max(1, ...lengths)]
   // What differs little is drawn so.
   const space = most / 10
   const y = (length: number) => 90 - ((length - least + space) * 80) / (most - least + 2 * space)
   const place = { x: (at: number) => 2 + at * 9, y }
-  const points = latest.map(({ length, isCompleted }, at) => ({ at, value: length, isPassed: isCompleted }))
+  const points = locks.map(({ length, completed }, at) => ({ at, value: length, isPassed: completed > 0 }))
   const last = points.at(-1)
   const text = last && markText(place.x(last.at) + 2, y(last.value), durationText(last.value / 1000), ' at-end')
   return strip(html`${plannedBand(record, y)}${linePath('line', place, points)}${resultDots(place, points)}${text}`, 48)
@@ -152,8 +156,7 @@ function plannedBand(record: LockTemplate, y: (length: number) => number): Html 
 const MAX_DRAWN = 60
 
 function lengthsLegend(viewer: Viewer, completed: readonly boolean[]): readonly LegendItem[] {
-  const hollow: LegendItem[] = completed.every(Boolean) ? [] : [['hollow', 'Not completed']]
-  return [['filled', stateName('completed', viewer)], ...hollow, ['usual', 'Planned']]
+  return [...resultLegend(completed, [stateName('completed', viewer), 'Not completed']), ['usual', 'Planned']]
 }
 
 async function showTemplate(visit: Visit) {
@@ -218,20 +221,14 @@ function lengthsPicture({ viewer, now }: Visit, use: TemplateUse, locks: readonl
     return { at, value: length / unit, isPassed: state === 'completed', isCurrent: isActive }
   })
   const running: LegendItem[] = known.some(({ isActive }) => isActive) ? [['running', 'So far']] : []
-  const ended = points.filter(({ isCurrent }) => !isCurrent)
+  const ended = points.flatMap(({ isCurrent, isPassed }) => (isCurrent ? [] : [isPassed]))
   return picture({
     id: 'lengths',
     title: `How long ${known.length < MAX_DRAWN ? 'they' : `the last ${MAX_DRAWN}`} lasted, in ${units}`,
     summary: plannedText(use),
     drawing: html`${axes}${plannedBand(use.record, length => y(length / unit))}${resultDots({ x, y }, points)}`,
     empty: '',
-    legend: [
-      ...lengthsLegend(
-        viewer,
-        ended.map(({ isPassed }) => isPassed),
-      ),
-      ...running,
-    ],
+    legend: [...lengthsLegend(viewer, ended), ...running],
     figures: figuresTable({
       title: 'Figures by lock',
       columns: [

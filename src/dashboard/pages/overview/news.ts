@@ -169,9 +169,9 @@ function longestStretch(known: Known): Html | undefined {
   return html`<a href="/locks/${last.session.id}">${text}: ${durationText(last.seconds)}</a>`
 }
 
-/** `Locked 47 % in 12 weeks; 62 % in the 12 weeks before`, where they differ much: what is usual follows slowly, and may not tell. */
+/** `Locked 47 % in 12 weeks; 62 % in the 12 weeks before`, where all of both is known and they differ much: what is usual follows slowly, and may not tell. */
 function lockedTrend({ locked, reader }: Known): Html | undefined {
-  if (locked?.period === undefined || locked.before === undefined) return undefined
+  if (locked?.period === undefined || locked.former === undefined || locked.before === undefined) return undefined
   const [percent, before] = [lockedPercent(locked.total), lockedPercent(locked.before.total)]
   if (percent === null || before === null || Math.abs(percent - before) < MIN_CHANGE) return undefined
   const text = lockText(`Locked ${percentText(percent)} in 12 weeks`, reader.viewer)

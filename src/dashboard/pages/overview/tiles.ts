@@ -19,6 +19,7 @@ import { countText, durationText, numberText, partText, percentText, timeAgo, sh
 import { knownEnd, lockText, practiceMark, readLock } from '../locks/states.ts'
 import { endAhead, lockTime, plannedEndStat, progressBar, tickingTime } from '../locks/time.ts'
 import { lockedFigure, shareBars } from '../locks/locks.ts'
+import { fromText } from '../area.ts'
 import { barStrip, rangeText, strip } from '../parts.ts'
 import { amountBars, gradeStrip } from '../training/pictures.ts'
 import { failedNote, gradeNote, lastGrades, tenWith } from '../training/session.ts'
@@ -174,11 +175,11 @@ export function weeksCard(
     const scope = daysName(training.period)
     const { totals: before, grade: gradeBefore } = training.before ?? {}
     const was = training.isComparable ? before?.reps : undefined
-    const reps = html`${repsFigure(totals.reps, scope)}${fromText(totals.reps, was, numberText)}`
+    const reps = html`${repsFigure(totals.reps, scope)}${besideText(totals.reps, was, numberText)}`
     const repsOfWeek = numberText(periods.at(-1)?.reps ?? 0)
     const median =
       grade !== null &&
-      html`${medianFigure(grade.median, scope)}${fromText(grade.median, gradeBefore?.median, percentText)}`
+      html`${medianFigure(grade.median, scope)}${besideText(grade.median, gradeBefore?.median, percentText)}`
     const bars = barStrip(viewer, amountBars(viewer, training, now))
     strips.push(strip('/training#repetitions', 'Repetitions', reps, bars, repsOfWeek))
     const dots = gradeStrip(viewer, training)
@@ -187,7 +188,7 @@ export function weeksCard(
   if (locks !== undefined && locks.total.knownSeconds > 0) {
     const percent = lockedPercent(locks.total) ?? 0
     const was = locks.before && lockedPercent(locks.before.total)
-    const share = html`${lockedFigure(locks.total, daysName(locks.period))}${fromText(percent, was, percentText)}`
+    const share = html`${lockedFigure(locks.total, daysName(locks.period))}${besideText(percent, was, percentText)}`
     const week = locks.buckets.at(-1)
     const last = week && percentText(lockedPercent(week) ?? 0)
     strips.push(strip('/locks', lockText('Locked', viewer), share, barStrip(viewer, shareBars(viewer, locks)), last))
@@ -200,10 +201,10 @@ export function weeksCard(
   )
 }
 
-/** `▼ from 62 %` */
-function fromText(value: number, before: number | null | undefined, text: (value: number) => string): Html {
+/** What it was in the weeks before, if it reads differently. */
+function besideText(value: number, before: number | null | undefined, text: (value: number) => string): Html {
   if (before == null || text(value) === text(before)) return nothing
-  return html` <span class="muted">${value > before ? '▲' : '▼'}\u00a0from\u00a0${text(before)}</span>`
+  return html` <span class="muted">${fromText(value, before, text(before))}</span>`
 }
 
 function tile(title: Part, body: Html, look = ''): Html {

@@ -8,7 +8,7 @@ import { type Days, daysName, type PeriodQuery } from '../../text/period.ts'
 import { type Addresses, addressOf, fewAtOnce } from '../area.ts'
 import { trainingFields } from '../../../archive/formats/tables.ts'
 import { trainingRecords } from '../../../stats/training-queries.ts'
-import { type LegendItem, legendOf } from '../../charts/picture.ts'
+import { type LegendItem, legendOf, resultLegend } from '../../charts/picture.ts'
 import { boxes, dots, gradeRange, levels, type Range } from '../../charts/plane.ts'
 import { barEnds, spanCell } from '../parts.ts'
 import { type TableColumn, fieldColumns, options, table, TYPED, paginate, tableFoot } from '../../layout/components.ts'
@@ -165,14 +165,6 @@ export async function sessionRows(
     ${table('Sessions', sessionColumns(visit, programs, { query, range, usual }), rows, { id: 'session-table' })}
     ${tableFoot(visit.path, visit.query, paged)}
   `
-}
-
-/** Of the dots of some sessions. */
-export function resultLegend(passed: readonly boolean[]): LegendItem[] {
-  return [
-    ...(passed.length > 0 ? ([['filled', 'Passed']] as const) : []),
-    ...(passed.every(Boolean) ? [] : ([['hollow', 'Not passed']] as const)),
-  ]
 }
 
 const USUAL: readonly LegendItem[] = [

@@ -5,11 +5,10 @@ import type { SessionStats, Totals, TrainingSummary } from '../../../stats/train
 import { type Usual, usualOfProgram } from '../../../stats/usual.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
 import { breakBoxes, edgeOf, gradeRange, linePath, markText, resultDots, plane } from '../../charts/plane.ts'
-import { figuresTable, type LegendItem, picture } from '../../charts/picture.ts'
+import { figuresTable, type LegendItem, picture, resultLegend } from '../../charts/picture.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
 import type { TableColumn } from '../../layout/components.ts'
 import type { Viewer } from '../../page.ts'
-import { resultLegend } from './list.ts'
 import { countText, dateTimeText, distanceIn, distanceText, NONE, numberText, percentText } from '../../text/text.ts'
 import {
   type Bars,

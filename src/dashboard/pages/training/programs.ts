@@ -1,4 +1,4 @@
-import { legendOf } from '../../charts/picture.ts'
+import { legendOf, resultLegend } from '../../charts/picture.ts'
 import { gradeRange, levels, linePath, markText, type Range, resultDots } from '../../charts/plane.ts'
 import { sum } from '../../../contract/numbers.ts'
 import { notFound } from '../../../contract/errors.ts'
@@ -26,7 +26,6 @@ import { countText, dateTimeText, durationText, numberText, partText, percentTex
 import { boundaries, inParts, leastNews, strip, timeSince } from '../parts.ts'
 import { programRuns } from './program-runs.ts'
 import { gradePicture } from './pictures.ts'
-import { resultLegend } from './list.ts'
 
 const OF_PROGRAMS = { section: 'programs', area: 'dtt' } as const
 

@@ -9,7 +9,7 @@ import { trainingHistory } from '../../../stats/training-history.ts'
 import { trainingSession } from '../../../stats/training-queries.ts'
 import type { SessionStats } from '../../../stats/training.ts'
 import { type Usual, usualOfProgram } from '../../../stats/usual.ts'
-import { legendOf } from '../../charts/picture.ts'
+import { legendOf, resultLegend } from '../../charts/picture.ts'
 import { boxes, dots, gradeRange, linePath, markText, resultDots, tickAt, valueScale } from '../../charts/plane.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import { label } from '../../text/labels.ts'
@@ -43,7 +43,7 @@ import {
 import { recordSteps } from '../area.ts'
 import { beyondText, GRADES, rangeText, strip, type Words } from '../parts.ts'
 import { type Passing, passingAt, passingGrades } from './program-runs.ts'
-import { distanceOf, resultLegend } from './list.ts'
+import { distanceOf } from './list.ts'
 
 export const trainingSessionPages: readonly DashboardPage[] = [
   { section: 'training', reads: 'record', area: 'dtt', path: '/training/:id', handler: showSession },
