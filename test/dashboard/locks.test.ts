@@ -87,8 +87,7 @@ test('a template lists all of its locks, also where so many have passed that its
   })
   await using it = await signedIn('ann', [...world, lockTemplate(41, 1), ...many])
   const { text } = await it.viewer.get('/lock-templates/41?page=999')
-  assert.match(text, /–402 of 402/)
-  assert.match(text, /\/locks\/1000"/)
+  assert.match(text, /\/locks\/1000"[^]*–402 of 402/)
   assert.match(text, /How long the last 60 lasted, in minutes/)
   assert.match((await it.viewer.get('/lock-templates')).text, /d="(M\d+ \d+h0){10}"[^]*402 of 402</)
 })
@@ -167,10 +166,8 @@ test('the page of a template says how many locks were completed, and what they c
   const lines = [...world, lockTemplate(41, 1), lasted(51, 1, 3), lasted(52, 3, 4), lasted(53, 4, 9)]
   await using it = await signedIn('ann', [...lines, lasted(54, 2, 3)])
   const text = shownText(await it.viewer.get('/lock-templates/41'))
-  assert.match(
-    text,
-    /Completed 4 of 4 100\s% Median length 1\sd Last used 4 Feb .* 0 locks as long as planned, 4 longer .* Figures by lock Started Lasted State 1 Feb/,
-  )
+  assert.match(text, /Completed 4 of 4 100\s% Median length 1\sd Last used 4 Feb/)
+  assert.match(text, / 0 locks as long as planned, 4 longer .* Figures by lock Started Lasted State 1 Feb/)
   assert.match(text, /Started Locked 0 5\sd Breaks .* Lock 53 4\sd 22\sh late 4 Feb( 2026)?, 08:00 /)
   assert.match(shownText(await it.viewer.get('/lock-templates')), / 1\sh planned 5\sd 1\sd 4 of 4 4 Feb/)
   await it.service.import([

@@ -114,7 +114,7 @@ export function latenessText(late: number | undefined): string | undefined {
 }
 
 /** How many milliseconds later than planned a session ended. */
-export function latenessOf(
+function latenessOf(
   { at, endAt, events }: Pick<LockStats, 'at' | 'endAt' | 'events'>,
   { duration }: Pick<LockSession, 'duration'>,
   template: Pick<LockTemplate, 'isRandomDuration'> | undefined,

@@ -94,11 +94,11 @@ export async function readOverview(reader: Reader, goal: number | null) {
       locked: shownLock,
       programs,
     })
-  const verdicts = [training && weekVerdict(reader, history.sessions), lockVerdict(viewer, shownLock)]
+  const verdicts = [training && weekVerdict(viewer, training.week), lockVerdict(viewer, shownLock)]
   const cards = html`
     <div class="tiles" data-live="tiles">
       ${lockCard(reader, current, last, locked, shownLock)}
-      ${training === undefined ? nothing : thisWeek(reader, history.sessions, goal)}
+      ${training === undefined ? nothing : thisWeek(reader, training, goal)}
       ${await lastSession(reader, history.sessions, programs, limit)}
     </div>
     ${weeksCard(reader, training, shownLock)}

@@ -23,7 +23,7 @@ import { fromText } from '../area.ts'
 import { barStrip, rangeText, strip } from '../parts.ts'
 import { amountBars, gradeStrip } from '../training/pictures.ts'
 import { failedNote, gradeNote, lastGrades, tenWith } from '../training/session.ts'
-import { medianFigure, repsFigure, type ShownTraining, weekSoFar } from '../training/training.ts'
+import { medianFigure, repsFigure, type ShownTraining } from '../training/training.ts'
 import { countedUntil } from '../../../stats/known-time.ts'
 import { lockedPercent, type ShownLocks } from '../locks/list.ts'
 
@@ -85,8 +85,8 @@ export function dayBars(shares: readonly number[]): Html {
 }
 
 /** What has not begun yet is not zero. */
-export function thisWeek(reader: Reader, sessions: readonly SessionStats[], goal: number | null): Html {
-  const { monday, scope, reps, count, usual } = weekSoFar(reader, sessions)
+export function thisWeek(reader: Reader, { known, week }: ShownTraining, goal: number | null): Html {
+  const { monday, scope, reps, count, usual } = week
   const link = html`<a href="/training?from=${formatDate(monday)}&to=${formatDate(monday + 6)}">This week</a>`
   const counted = figure(`sessions ${scope}`, count, countText(count, 'session'))
   const usually = usual && `usually ${rangeText(usual)} by now`
@@ -100,7 +100,7 @@ export function thisWeek(reader: Reader, sessions: readonly SessionStats[], goal
       <p class="big">${repsFigure(reps, scope)} <small>repetitions</small></p>
       <p class="muted">${dotted(usually, counted)}</p>
       ${ofGoal && html`<p class="muted">${ofGoal}</p>`}
-      ${weekBars(weekDays(reader, sessions, monday), zoneClock(reader.viewer.timeZone).dayOf(reader.now) - monday)}
+      ${weekBars(weekDays(reader, known, monday), zoneClock(reader.viewer.timeZone).dayOf(reader.now) - monday)}
     `,
   )
 }

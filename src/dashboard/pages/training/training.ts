@@ -46,8 +46,8 @@ export const trainingPages = areaPages<TrainingQuery, ShownTraining, SessionStat
     isFiltered(trainingAddresses, shown.query) ? 'No session matches' : 'No sessions',
     noneText(shown),
   ],
-  heading(visit, { known, time }) {
-    const verdict = endsThisWeek(time) ? weekVerdict(visit, known) : undefined
+  heading({ viewer }, { week, time }) {
+    const verdict = endsThisWeek(time) ? weekVerdict(viewer, week) : undefined
     return html`Training${verdict && html` <span class="verdict">So far this week ${verdict}</span>`}`
   },
   lead: ({ viewer }, shown) => gradeNews(viewer, shown),
@@ -113,6 +113,7 @@ export async function readTraining(reader: Reader, query: TrainingQuery, period:
     programs,
     /** All, whatever the period and the filters. */
     known: history.sessions,
+    week: weekSoFar(reader, history.sessions),
     sessions,
     summary,
     time,
@@ -152,14 +153,13 @@ async function* sessionsOf(
   yield* fewAtOnce(rows, ids => trainingRecords(store, access, ids))
 }
 
-function pictures(visit: Visit, shown: ShownTraining): Html {
-  const { viewer, now } = visit
-  const { query, known, time } = shown
+function pictures({ viewer, now }: Visit, shown: ShownTraining): Html {
+  const { query, week, time } = shown
   const isOwn = viewer.subject.id === viewer.session.accountId
   const goal = isOwn ? (viewer.session.weeklyGoal ?? undefined) : undefined
   const isWhole = endsThisWeek(time) && !isFiltered(trainingAddresses, query) && query.measure === 'repetitions'
   const bars = amountBars(viewer, shown, now, { measure: query.measure, goal, actions: measureChoice(query) })
-  const amounts = { ...bars, byNow: isWhole ? weekSoFar(visit, known).usual : undefined }
+  const amounts = { ...bars, byNow: isWhole ? week.usual : undefined }
   const grades = gradePicture(viewer, shown, typeMedians(viewer, shown))
   return html`<div class="charts">${patterns}${grades}${isLongerThanWeek(time) ? barPicture(viewer, amounts) : nothing}</div>`
 }
@@ -197,7 +197,7 @@ function gradeStep(
 }
 
 /** How much there was so far this week, and what is usual at the same point of a week, if records are known up to now. */
-export function weekSoFar({ viewer, now }: Reader, sessions: readonly SessionStats[]) {
+function weekSoFar({ viewer, now }: Reader, sessions: readonly SessionStats[]) {
   const clock = zoneClock(viewer.timeZone)
   const today = clock.dayOf(now)
   const monday = bucketStart('week', 'monday', today)
@@ -206,9 +206,8 @@ export function weekSoFar({ viewer, now }: Reader, sessions: readonly SessionSta
   return { monday, scope: daysName({ first: monday, last: today }), reps, count, usual }
 }
 
-export function weekVerdict(reader: Reader, sessions: readonly SessionStats[]): string | undefined {
-  const { reps, usual } = weekSoFar(reader, sessions)
-  if (usual === undefined || reader.viewer.copied !== null) return undefined
+export function weekVerdict({ copied }: Viewer, { reps, usual }: ShownTraining['week']): string | undefined {
+  if (usual === undefined || copied !== null) return undefined
   return verdictText(reps, usual, countText(reps, 'repetition'), 'Repetitions')
 }
 
