@@ -85,7 +85,11 @@ async function autocannon(
   const program = createRequire(import.meta.url).resolve('autocannon')
   const job = `const cannon = require(${JSON.stringify(program)})
     const { url, requests, seconds, connections } = JSON.parse(require('node:fs').readFileSync(0, 'utf8'))
-    cannon({ url, connections, duration: seconds, requests: requests.map(request => ({ method: 'GET', ...request })) })
+    // Each connection has a part of them: one that had all would encode all before it begins.
+    const parts = Map.groupBy(requests, (_, index) => index % Math.min(connections, requests.length))
+    let next = 0
+    const setupClient = client => client.setRequests(parts.get(next++ % parts.size))
+    cannon({ url, connections, duration: seconds, setupClient })
       .then(result => console.log(JSON.stringify(result)))`
   const output = await run(
     ...pinned(1, process.execPath, ['-e', job]),
