@@ -42,7 +42,7 @@ export interface Parameter {
   readonly schema: Schema
 }
 
-export interface Header {
+interface Header {
   readonly description: string
   readonly example: string | number
 }

@@ -43,7 +43,7 @@ export async function bestsOf(sessions: readonly SessionStats[], clock: ZoneCloc
 export type GradeRank = NonNullable<ReturnType<typeof gradeRank>>
 
 /** Fewer grades have no rank. */
-export const MIN_RANKED = 10
+const MIN_RANKED = 10
 const MAX_BETTER = 3
 const MAX_EQUALS = 2
 

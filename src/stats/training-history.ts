@@ -7,7 +7,6 @@ import { bucketsOf } from './buckets.ts'
 import { cacheOf } from './history-cache.ts'
 import type { Periods } from './periods.ts'
 import { trainingStatusOf } from './status.ts'
-import { GradeCounts } from './grades.ts'
 import { streaksOf } from './streaks.ts'
 import { trainingSessions } from './training-queries.ts'
 import { trainingStatistics } from './training-statistics.ts'
@@ -98,19 +97,21 @@ async function daysOf(sessions: readonly SessionStats[], clock: ZoneClock): Prom
 }
 
 async function usesOf(sessions: readonly SessionStats[], end: number) {
-  const uses = new Map<number, ProgramUse & { readonly grades: GradeCounts }>()
+  const uses = new Map<number, ProgramUse>()
   await forEachPausing(sessions, ({ program, passed, at, grade }) => {
     const use = uses.getOrInsertComputed(program, () => {
-      return { sessions: 0, passed: 0, last: null, median: null, lastGrades: [], grades: new GradeCounts() }
+      return { sessions: 0, passed: 0, last: null, graded: 0, firstGrades: [], lastGrades: [] }
     })
     use.sessions += 1
     use.passed += passed ? 1 : 0
-    if (grade !== null) use.grades.add(grade)
     if (at >= end) return
     use.last = at
-    if (grade !== null) use.lastGrades = [...use.lastGrades.slice(-9), { at, value: grade, isPassed: passed }]
+    if (grade === null) return
+    use.graded += 1
+    if (use.graded <= 10) use.firstGrades.push(grade)
+    use.lastGrades = [...use.lastGrades.slice(-9), { value: grade, isPassed: passed }]
   })
-  return new Map([...uses].map(([id, { grades, ...use }]) => [id, { ...use, median: grades.percentile(50) }]))
+  return uses
 }
 
 /** Some sessions of a history, with a name that no others of it have. */
@@ -125,10 +126,10 @@ export interface ProgramUse {
   passed: number
   /** When the last session with it was recorded; null if none has a date that can be meant. */
   last: number | null
-  /** Of all grades; null without any. */
-  median: number | null
-  /** Of the last ten sessions that have a grade, the oldest first. */
-  lastGrades: readonly { readonly at: number; readonly value: number; readonly isPassed: boolean }[]
+  /** How many sessions have a grade and a date that can be meant; of them the first ten, and the last ten, the oldest first. */
+  graded: number
+  readonly firstGrades: number[]
+  lastGrades: readonly { readonly value: number; readonly isPassed: boolean }[]
 }
 
 /** What some figures take in memory, and those of a bucket. */

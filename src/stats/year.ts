@@ -41,6 +41,29 @@ export async function knownYears(store: Store, access: YearAccess, query: Omit<Y
   return Array.from({ length: last - first + 1 }, (_, index) => first + index)
 }
 
+/** The figures of each of these years, of the one that is running up to today. */
+export async function yearsTogether(store: Store, access: YearAccess, query: Omit<YearQuery, 'year'>) {
+  const { timeZone, now, until } = query
+  const clock = zoneClock(timeZone)
+  const years = await knownYears(store, access, query)
+  const ranges = years.map(year => {
+    const [from, end] = daysOfYear(year)
+    return monthsBetween(from, Math.min(end, clock.dayOf(now)))
+  })
+  const { since } = await lockHistory(store, access.locks)
+  const locks = withoutPractice(await locksSince(store, access.locks, until))
+  const buckets = ranges.map(range => bucketsOf(range, clock, now))
+  const shares = await lockStatistics(locks, { since, until }, buckets)
+  const periods = [...ranges.map(({ from }) => from), clock.dayOf(now) + 1].map(day => clock.startOf(day))
+  const history = await trainingHistory(store, access.training)
+  const all = await history.select({}, periods[0], periods.at(-1))
+  const { periods: sums, spreads } = await history.summary(all, periods)
+  return shares.map(({ total: locks }, index) => {
+    const { sessions = 0, reps = 0 } = sums[index] ?? {}
+    return { year: years[index], sessions, reps, grade: spreads[index]?.median ?? null, locks }
+  })
+}
+
 /** A year that has begun. */
 export async function yearStatistics(store: Store, access: YearAccess, query: YearQuery) {
   const { year, timeZone, now, until } = query

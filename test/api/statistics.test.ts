@@ -117,17 +117,11 @@ test('filters by type and program also apply to the streak', async () => {
 })
 
 test('lock statistics count time once, leave out practice locks, and say how much is known', async () => {
-  const lock = (id: number, from: string, to: string, envelope: object) =>
-    lockSession(
-      id,
-      1,
-      {
-        startDate: from,
-        endDate: to,
-        LockSegment: [lockSegment(id * 10, 'start', from, true), lockSegment(id * 10 + 1, 'unlocked', to, false)],
-      },
-      envelope,
-    )
+  const lock = (id: number, startDate: string, endDate: string, envelope: object) => {
+    const first = lockSegment(id * 10, 'start', startDate, true)
+    const LockSegment = [first, lockSegment(id * 10 + 1, 'unlocked', endDate, false)]
+    return lockSession(id, 1, { startDate, endDate, LockSegment }, envelope)
+  }
   await using service = await startService(
     [
       ...world,

@@ -142,12 +142,8 @@ for (const { title, rows, locked, since } of events) {
       const LockSegment = rows.map(([type, before, isLocked], index) =>
         lockSegment(index + 1, type, ago(before), isLocked),
       )
-      const session = lockSession(
-        5,
-        1,
-        { isActive: true, lockState: 'locked', startDate: started, endDate: planned, LockSegment },
-        template.envelope,
-      )
+      const running = { isActive: true, lockState: 'locked', startDate: started, endDate: planned, LockSegment }
+      const session = lockSession(5, 1, running, template.envelope)
       await replaceRecords(service, [...template.lines, session])
       for (const [username, query, isOwner] of [
         ['ann', '', true],

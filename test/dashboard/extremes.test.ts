@@ -41,8 +41,8 @@ describe('records that are seldom seen', () => {
     const { text } = await ann.get('/training/1')
     const rows = [...text.matchAll(/<tr[^>]*>([^]*?)<\/tr>/g)].map(([, row = '']) => cellTexts(row))
     const measured = (name: string) => rows.find(([segment]) => segment?.startsWith(name))?.slice(3, 5)
-    assert.deepEqual(measured('1 Repetitions'), ['1 min 1 s of 1 min', '1,234,567 of 20'])
-    assert.deepEqual(measured('2 unlisted'), ['1 min 1 s', '19'])
+    assert.deepEqual(measured('1 Repetitions'), ['1:01 of 1:00', '1,234,567 of 20'])
+    assert.deepEqual(measured('2 unlisted'), ['1:01', '19'])
   })
 
   test('small charts keep grades below 0 and above 100 inside', async () => {

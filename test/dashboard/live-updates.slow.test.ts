@@ -141,7 +141,7 @@ describe('pages that follow what happens, in a browser', needsChromium, () => {
     await page.goto(`${service.url}/training`)
     await page.locator('.account > summary').click()
     await page.getByLabel('Records of').selectOption({ label: 'robin' })
-    await page.locator('.banner', { hasText: /^\s*robin\s+locks and training\s+read only/ }).waitFor()
+    await page.locator('.banner', { hasText: /^\s*Records of robin\s+locks and training\s+read only/ }).waitFor()
     assert.match(await page.title(), /robin/)
     await assertAccessible(page, 'the banner')
     for (const path of ['/keys', '/settings', '/people']) {
@@ -153,7 +153,7 @@ describe('pages that follow what happens, in a browser', needsChromium, () => {
     await service.store.db.deleteFrom('partnership').where('partner_id', '=', 1).execute()
     await page.goto(`${service.url}/training`)
     await page.getByText('Your access to these records has ended').waitFor()
-    await page.getByRole('button', { name: 'Back to my records' }).click()
+    await page.getByRole('button', { name: 'My records' }).click()
     await page.locator('.tiles').waitFor()
   })
 

@@ -82,7 +82,7 @@ test('People says who may read what, from when, until when and since when', asyn
   const [, subject = ''] =
     /name="subject" value="(\d+)" aria-label="Open history of ann"/.exec((await cas.get('/people')).text) ?? []
   assert.equal((await cas.post('/subject', { subject, back: '/' })).to, '/')
-  assert.match((await cas.get('/training')).text, /<strong>ann</)
+  assert.match((await cas.get('/training')).text, /<strong>Records of ann</)
 })
 
 test('access can be given, narrowed and ended, but not widened', async () => {

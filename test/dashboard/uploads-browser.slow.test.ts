@@ -24,7 +24,7 @@ describe('in a browser', needsChromium, () => {
 
       await page.goto(`${service.url}/source`)
       await check('the card')
-      await page.getByRole('link', { name: 'Bring a file' }).click()
+      await page.getByRole('link', { name: 'Upload a file' }).click()
       const send = async (sent: typeof file) => {
         await page.getByLabel('Files').setInputFiles(sent)
         await page.getByRole('button', { name: 'Upload and check' }).click()

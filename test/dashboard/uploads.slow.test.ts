@@ -33,7 +33,7 @@ const storedIds = async ({ store }: TestService) =>
 test('a file is shown before anything of it is stored, and deleted once it is stored', async () => {
   await using service = await startService([...world, lockTemplate(1, 1), lockTemplate(2, 1)])
   const ann = await signedIn(service)
-  assert.match(textOf((await ann.get('/source')).text), /Bring a file/)
+  assert.match(textOf((await ann.get('/source')).text), /Upload a file/)
   const changed = lockTemplate(2, 1, { name: 'Renamed' })
   const records = [lockTemplate(1, 1), changed, lockTemplate(3, 1), trainingSession(4, 1)]
   const sent = await upload(service.url, ann, { 'my records.ndjson': ndjson(records) })
@@ -50,7 +50,7 @@ test('a file is shown before anything of it is stored, and deleted once it is st
   assert.deepEqual(await storedIds(service), [1, 2, 3])
   await until(async () => uploadFiles(service.databaseUrl).length === 0)
   assert.match(textOf((await ann.get('/settings/events')).text), /Records stored from a file/)
-  assert.match(textOf((await ann.get('/source')).text), /Bring a file/)
+  assert.match(textOf((await ann.get('/source')).text), /Upload a file/)
 })
 
 test('records of others, accounts and access are counted and left out', async () => {

@@ -237,7 +237,12 @@ test('the records of a year end with it', async () => {
   assert.equal(before.get('Longest locked stretch'), '5 d 20 Dec 2023')
   assert.equal(last.get('Longest locked stretch'), '6 d 31 Dec 2023')
   assert.equal(totalsOf((await ann.get('/year/2024')).text).get('Repetitions'), '960')
-  assert.match(shownText(await ann.get('/year/2024')), /Year 2024 Trained on 4, locked on 6 of 366 days /)
+  const text = shownText(await ann.get('/year/2024'))
+  assert.match(text, /Year 2024 Trained on 4, locked on 6 of 366 days /)
+  assert.match(
+    text,
+    /All years Year Training sessions Median grade Repetitions Time locked .* 2024 4 80 % 960 2 % 2023 /,
+  )
 
   const ben = await signInAs(service, 'ben')
   await giveAccess(
@@ -248,6 +253,7 @@ test('the records of a year end with it', async () => {
   await ben.post('/subject', { subject: '1', back: '/' })
   const shared = shownText(await ben.get('/year/2024'))
   assert.match(shared, /Trained on 3 of 212 days .* Training sessions 3 .* 3 passed /)
+  assert.match(shared, /All years Year Training sessions Median grade Repetitions 20\d\d /)
   assert.doesNotMatch(shared, /lock|610/i)
   assert.equal((await ben.get('/year/2023')).status, 404)
 })

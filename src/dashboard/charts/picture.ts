@@ -61,7 +61,7 @@ export function legendMark(look: string): Html {
 function markOf(look: string): Html {
   const dot = ({ filled: 'filled', hollow: 'hollow', running: 'so-far' } as const)[look]
   if (dot !== undefined) return dots(dot, { x: at => at, y: value => value }, [{ at: 50, value: 50 }])
-  if (look === 'line' || look === 'goal') return levels(look, [{ x: [0, 100], y: 50 }])
+  if (['line', 'goal', 'grid'].includes(look)) return levels(look, [{ x: [0, 100], y: 50 }])
   return look === 'tick' ? tickAt(50) : boxes(look, [{ x: [0, 100], y: [0, 100] }])
 }
 

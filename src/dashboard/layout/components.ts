@@ -2,7 +2,7 @@ import { numberCell, timestampCell, wholeCell } from '../../archive/formats/cell
 import { type FieldColumn, fieldValues } from '../../archive/formats/tables.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
 import type { Viewer, Visit } from '../page.ts'
-import { dateTimeText, NONE, numberText } from '../text/text.ts'
+import { dateText, dateTimeText, lastUsed, NONE, numberText } from '../text/text.ts'
 
 export function card(title: string, body: Part, more: { readonly actions?: Html; readonly id?: string } = {}): Html {
   return html`
@@ -44,8 +44,9 @@ export function emptyState(title: string, text: Part, action: Part = nothing): H
 }
 
 /** Shown where there are no records yet: how the owner of the account brings them in. */
-export function noRecords({ session, subject }: Viewer, title: string, text: Part): Html {
-  return html`${emptyState(title, text)}${subject.id === session.accountId ? bothWays : nothing}`
+export function noRecords(viewer: Viewer, title: string, text: Part, example: Part = nothing): Html {
+  const isOwn = viewer.subject.id === viewer.session.accountId
+  return html`${emptyState(title, text)}${isOwn && bothWays}${isOwn && !viewer.discreet && example}`
 }
 
 /** A way to bring records in: what it needs, how long it takes, and its button. */
@@ -58,20 +59,20 @@ type Way = readonly [icon: string, title: string, needs: string, time: string]
 export const SERVER_WAY: Way = [
   'M4 4h16v6H4zM4 14h16v6H4zM7 7h1M7 17h1M12 7h5M12 17h5',
   'From a server',
-  'The service that has your history now, or another Lockstep: you need its address and an API key. Nothing is changed there.',
+  'A service with this API that holds your history, such as another Lockstep. You need its address and an API key made there. Nothing is changed there.',
   'About a minute for each year of history; after that, only new records',
 ]
 
 export const FILE_WAY: Way = [
   'M4 3h8l5 5v13H4zM12 3v5h5M7 13h7M7 17h7',
   'From a file',
-  'An export of Lockstep, a table saved as CSV, or a saved response of the API. You see what is in it before anything is stored.',
+  'An export of Lockstep, a table saved as CSV, or a saved response of the API. You see what is in it before it is stored.',
   'A few seconds',
 ]
 
 export const CONNECT = html`<a class="button primary" href="/source/connect">Connect a server</a>`
 
-export const bothWays = html`<div class="tiles">${way(SERVER_WAY, CONNECT)}${way(FILE_WAY, html`<a class="button" href="/source/upload">Bring a file</a>`)}</div>`
+export const bothWays = html`<div class="tiles">${way(SERVER_WAY, CONNECT)}${way(FILE_WAY, html`<a class="button" href="/source/upload">Upload a file</a>`)}</div>`
 
 export function stat(name: string, value: Part, note?: Part, look = 'stat'): Html {
   return html`<div class="${look}"><dt>${name}</dt><dd>${value}${note === undefined ? nothing : html`<small>${note}</small>`}</dd></div>`
@@ -138,6 +139,17 @@ export function table<Row>(
       </table>
     </div>
   `
+}
+
+/** Of keys and passkeys. */
+export function usageColumns<Row extends { readonly created_at: number; readonly last_used_at: number | null }>(
+  viewer: Viewer,
+  now: number,
+): TableColumn<Row>[] {
+  return [
+    { title: 'Created', line: 'second', before: 'created ', cell: one => dateText(viewer, one.created_at) },
+    { title: 'Last used', line: 'second', before: 'last used: ', cell: one => lastUsed(viewer, one.last_used_at, now) },
+  ]
 }
 
 /** What can be done with a row. */
@@ -294,7 +306,7 @@ export function tableFoot(path: string, query: URLSearchParams, paged: Paged<unk
   const print = html`<a class="off-paper wide" href="${path}?${rest.toString()}#${anchor}">Print all rows</a>`
   return html`
     <div class="table-foot">
-      <p class="muted">${dotted(`${numberText(first)}–${numberText(first + rows.length - 1)} of ${numberText(total)}`, query.get('rows') === 'all' ? nothing : print)}</p>
+      <p class="muted">${dotted(html`${numberText(first)}–${numberText(first + rows.length - 1)} of ${numberText(total)}<span class="on-paper">, the others are not on this page</span>`, query.get('rows') === 'all' ? nothing : print)}</p>
       ${pages > 2 && html`<form class="off-paper" method="get" action="${path}#${anchor}">${fields}<label>Page <input type="number" name="page" min="1" max="${pages}" value="${page}" required></label> of ${numberText(pages)} <button class="small">Go</button></form>`}
       ${pager({ path, query, anchor }, page, pages)}
     </div>
@@ -341,7 +353,6 @@ function pager({ path, query, anchor }: PagedList, page: number, pages: number):
     <nav class="pager" aria-label="Pages">
       ${page > 1 ? link(page - 1, 'Previous', 'prev') : nothing}
       ${page < pages ? link(page + 1, 'Next', 'next') : nothing}
-      ${page + 1 < pages ? link(pages, 'Last', 'last') : nothing}
     </nav>
   `
 }

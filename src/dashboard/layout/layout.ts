@@ -33,7 +33,7 @@ export function renderLayout(viewer: Viewer, view: View, section: PageSection, p
         ${back === undefined || isOwnSection(section) ? listTabs(section, path) : html`<p class="back"><a href="${back.path}">‹ ${back.title}</a></p>`}
         <div class="head">
           <div>
-            <h1>${owner === undefined ? nothing : `${personName(viewer, owner)}: `}${heading}</h1>
+            <h1>${heading}</h1>
             ${lead === undefined ? nothing : html`<p class="lead">${lead}</p>`}
           </div>
           ${actions === undefined ? nothing : html`<div class="actions">${actions}</div>`}

@@ -14,7 +14,7 @@ export function ownerBanner(viewer: Viewer, owner: Person, path: string, { asOf 
   const access = viewer.shared.find(({ ownerId }) => ownerId === owner.id)
   return html`
     <section class="banner" aria-label="Whose records">
-      <p>${dotted(html`<strong>${name}</strong>`, access && extentOf(access), 'read only', asOf === null ? nothing : html`as of ${dateTime(viewer, asOf)}`)}</p>
+      <p>${dotted(html`<strong>Records of ${name}</strong>`, access && extentOf(access), 'read only', asOf === null ? nothing : html`as of ${dateTime(viewer, asOf)}`)}</p>
       ${backToMine(viewer, path, 'link')}
     </section>
   `
@@ -56,7 +56,7 @@ export function accessEndedView(viewer: Viewer, title: string): View {
 function backToMine({ session }: Viewer, path: string, look: 'link' | 'primary'): Html {
   return showRecords(
     path,
-    html`<button class="${look}" name="subject" value="${session.accountId}">Back<span class="wide">\u00a0to my records</span></button>`,
+    html`<button class="${look}" name="subject" value="${session.accountId}">My records</button>`,
   )
 }
 

@@ -75,7 +75,7 @@ export interface Area<Query extends PeriodQuery, Shown extends { sessions: reado
   readonly list: string
   readonly addresses: Addresses<Query>
   /** What the page will show, where there are no records yet. */
-  readonly nothingYet: (viewer: Viewer) => readonly [title: string, text: string]
+  readonly nothingYet: (viewer: Viewer) => readonly [title: string, text: string, example: Html]
   /** What is shown of a period, all days if it is undefined; undefined if there are no records at all. */
   readonly read: (visit: Visit, query: Query, period: Period | undefined) => Promise<Shown | undefined>
   /** The title and the text where no session is in the period, or matches. */

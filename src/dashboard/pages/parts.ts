@@ -4,17 +4,22 @@ import type { Bucket, Periods } from '../../stats/buckets.ts'
 import type { SessionStats } from '../../stats/training.ts'
 import { beyondUsual, MAX_USUAL_PARTS, type Usual, usualRanges } from '../../stats/usual.ts'
 import { endOfTomorrow, type ZoneClock, zoneClock } from '../../stats/zone-clock.ts'
+import { WEEKDAYS } from '../charts/days.ts'
 import {
   band,
+  type Box,
   boxes,
   breakBoxes,
   type Edges,
   edgeOf,
   levels,
+  linePath,
   markText,
+  percent,
   type Plane,
   plane,
   type Range,
+  resultDots,
 } from '../charts/plane.ts'
 import { figuresTable, type LegendItem, picture } from '../charts/picture.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
@@ -229,23 +234,64 @@ export interface PartRow {
   readonly index: number
 }
 
-/** `Least completed: Five day lock, 8 of 12 (67 %); all templates 89 %`: that with the smallest share. */
+/** `Least completed: Five day lock, 8 of 12 (67 %)`: that with the smallest share. */
 export function leastNews(
   all: readonly { readonly name: () => Html; readonly done: number; readonly of: number }[],
-  [done, allDone, kind]: readonly [done: string, allDone: string, kind: string],
+  [done, allDone]: readonly [done: string, allDone: string],
 ): Html | undefined {
   const [least, ...others] = all.filter(one => one.of > 0).toSorted((a, b) => a.done / a.of - b.done / b.of)
   if (least === undefined || others.length === 0) return undefined
-  const together = partText(sum(all.map(one => one.done)), sum(all.map(one => one.of)))
   const ofAll = `${numberText(least.done)} of ${numberText(least.of)} (${partText(least.done, least.of)})`
-  const text =
-    least.done === least.of ? allDone : html`Least ${done}: ${least.name()}, ${ofAll}; all ${kind} ${together}`
+  const text = least.done === least.of ? allDone : html`Least ${done}: ${least.name()}, ${ofAll}`
   return html`<span class="news">${text}</span>`
 }
 
 /** Marks without axes. */
 export function strip(marks: Html, height = 40): Html {
   return html`<svg class="plane" height="${height}" aria-hidden="true">${marks}</svg>`
+}
+
+/** A bar of some per cent for each day, of which the last one is not over. */
+export function dayBars(shares: readonly number[]): Html {
+  const step = 100 / shares.length
+  const bars = shares.map((share, index): Box => {
+    const height = share > 0 ? Math.min(100, Math.max(2, share)) : 0
+    return { x: [(index + 1 / 8) * step, (index + 7 / 8) * step], y: [100 - height, 100] }
+  })
+  return strip(
+    html`${levels('grid', [{ x: [0, 100], y: 100 }])}${boxes('solid', bars.slice(0, -1))}${boxes('so-far', bars.slice(-1))}`,
+    88,
+  )
+}
+
+/** A bar for each day of a week, from Monday on, of which `today` is not over. */
+export function weekBars(reps: readonly number[], today: number): Html {
+  const width = 100 / WEEKDAYS.length
+  const bars = reps.map((value, day): Box => {
+    return { x: [(day + 0.15) * width, (day + 0.85) * width], y: [100 - (value * 82) / Math.max(...reps, 1), 100] }
+  })
+  const texts = bars.map(
+    ({ x, y }, day) => (reps[day] ?? 0) > 0 && markText((x[0] + x[1]) / 2, y[0], numberText(reps[day] ?? 0)),
+  )
+  const names = WEEKDAYS.map((name, day) => html`<text class="main" x="${percent((day + 0.5) * width)}">${name}</text>`)
+  return strip(
+    html`${levels('grid', [{ x: [0, 100], y: 100 }])}${boxes('solid', bars.toSpliced(today, 1))}${boxes('so-far', bars.slice(today, today + 1))}${texts}<svg class="times" y="100%">${names}</svg>`,
+    96,
+  )
+}
+
+/** In a list, up to ten results as dots on a line, the last one at the right with its text; `behind` is below them. */
+export function lastResults(
+  results: readonly { readonly value: number; readonly isPassed: boolean }[],
+  y: (value: number) => number,
+  text: string,
+  behind: Html,
+  height = 48,
+): Html {
+  const points = results.map((result, index) => ({ ...result, at: index + 10 - results.length }))
+  const space = { x: (at: number) => 2 + at * 10.6, y }
+  const end = points.slice(-1).map(({ value }) => markText(100, y(value), text, ' at-end'))
+  return strip(html`${behind}${linePath('line', space, points)}${resultDots(space, points)}${end}`, height)
 }
 
 /** In a cell, a value and beside it its bar. */
@@ -414,27 +460,18 @@ const BAR_INSET = 0.12
 /** In per cent of the picture. */
 const MAX_BAR_WIDTH = 8
 
-/** Of a few shares, their values above bars, where there is room; else that of the highest, above what is usual, too. */
-function barTexts(space: Plane, bars: Bars, usual: readonly (Usual | undefined)[]): Html {
-  const { series, measured, isShare = false } = bars
-  const { parts } = bars.time
+/** The highest value, above its bar and what is usual. */
+function barTexts(space: Plane, { series, measured, time }: Bars, usual: readonly (Usual | undefined)[]): Html {
   const values = measured.map(({ value }) => value ?? 0)
-  const highest = values.indexOf(Math.max(...values))
-  const hasAll = isShare && parts.length <= MAX_NAMED_BARS
-  return html`${parts.map((part, index) => {
-    const value = values[index] ?? 0
-    if (value <= 0 || (!hasAll && index !== highest)) return nothing
-    const [left, right] = placeOf(space, part)
-    const x = (left + right) / 2
-    const sums = sum(series.map(({ values }) => values[index] ?? 0))
-    const top = hasAll ? sums : Math.max(sums, usual[index]?.high ?? 0)
-    const look = hasAll ? '' : edgeOf(x, 4)
-    const text = value < MIN_SHORT ? numberText : COMPACT.format
-    return markText(x, space.y(top), text(Math.round(value)), look)
-  })}`
+  const value = Math.max(...values)
+  const highest = values.indexOf(value)
+  const part = time.parts[highest]
+  if (value <= 0 || part === undefined) return nothing
+  const [left, right] = placeOf(space, part)
+  const [x, top] = [(left + right) / 2, sum(series.map(({ values }) => values[highest] ?? 0))]
+  const text = value < MIN_SHORT ? numberText : COMPACT.format
+  return markText(x, space.y(Math.max(top, usual[highest]?.high ?? 0)), text(Math.round(value)), edgeOf(x, 4))
 }
-
-const MAX_NAMED_BARS = 13
 
 /** `36 under (2,480–2,900)`; no column if nothing is known to be usual. */
 export function usualColumn(

@@ -1,5 +1,5 @@
-import type { Header, OpenApi, Tag } from '../../openapi/types.ts'
-import { card, table } from '../layout/components.ts'
+import type { OpenApi, Tag } from '../../openapi/types.ts'
+import { card } from '../layout/components.ts'
 import { ring, styledDocument } from '../layout/layout.ts'
 import { html, type Html, type Part } from '../html.ts'
 import { inline, markdown } from './markdown.ts'
@@ -36,7 +36,6 @@ export function guidePage(context: ReferenceContext): Html {
         )}
       </section>
       <section class="card prose">${markdown(api.info.description)}</section>
-      ${card('Response headers', headerTable(api))}
       ${schemaCards(api, ['Error'])}
     `,
   })
@@ -113,16 +112,4 @@ function schemaCards({ components }: OpenApi, names: Iterable<string>): Html[] {
     const fields = fieldTable(`Fields of ${name}`, schema)
     return card(name, html`<div class="stack"><p>${inline(schema.description ?? '')}</p>${fields}</div>`, { id: name })
   })
-}
-
-function headerTable({ components }: OpenApi): Html {
-  return table<[string, Header]>(
-    'Response headers',
-    [
-      { title: 'Header', cell: ([name]) => html`<code>${name}</code>` },
-      { title: 'Meaning', cell: ([, { description }]) => inline(description) },
-      { title: 'Example', cell: ([, { example }]) => html`<code>${example}</code>` },
-    ],
-    Object.entries(components.headers),
-  )
 }

@@ -209,6 +209,17 @@ export function hoursText(seconds: number): string {
   return seconds < 3600 ? durationText(seconds) : `${NUMBER.format(Math.round(seconds / 3600))}\u00a0h`
 }
 
+/** `1:09`, as clocks that count seconds show it. */
+export function timerText(seconds: number): string {
+  const [minutes, rest] = [Math.floor(seconds / 60), Math.floor(seconds % 60)]
+  return TIMER.format({ hours: Math.floor(minutes / 60), minutes: minutes % 60, seconds: rest }).replace(
+    /^0(?=\d:)/,
+    '',
+  )
+}
+
+const TIMER = new Intl.DurationFormat('en', { style: 'digital', hoursDisplay: 'auto' })
+
 /** As far as it has whole minutes, in a column of hours: `1 h 16 min`, `43 min`. */
 export function minutesText(milliseconds: number): string {
   return durationText(milliseconds < 60_000 ? milliseconds / 1000 : Math.floor(milliseconds / 60_000) * 60)

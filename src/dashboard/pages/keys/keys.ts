@@ -23,6 +23,7 @@ import {
   type TableColumn,
   options,
   stepsCard,
+  usageColumns,
 } from '../../layout/components.ts'
 import { actPages, formPage } from '../../layout/form-page.ts'
 import { html, type Html, nothing, fieldText } from '../../html.ts'
@@ -140,13 +141,7 @@ function keyTable({ viewer, now }: Visit, keys: readonly ListedKey[], entitled: 
             .map(name => scopeLabels[name] ?? name)
             .join(', '),
       },
-      { title: 'Created', line: 'second', before: 'created ', cell: ({ created_at }) => dateText(viewer, created_at) },
-      {
-        title: 'Last used',
-        line: 'second',
-        before: 'last used: ',
-        cell: one => lastUsed(viewer, one.last_used_at, now),
-      },
+      ...usageColumns<ListedKey>(viewer, now),
       {
         title: 'Expires',
         line: 'second',

@@ -138,7 +138,7 @@ export function lockTable(
 }
 
 /** How long a lock was, or has been; undefined if that is not known. */
-export function lengthOf({ at, endAt }: Pick<LockStats, 'at' | 'endAt'>, until: number): number | undefined {
+function lengthOf({ at, endAt }: Pick<LockStats, 'at' | 'endAt'>, until: number): number | undefined {
   const end = endAt === null ? until : knownEnd({ at, endAt })
   return end === null || end < at ? undefined : end - at
 }

@@ -9,6 +9,7 @@ import { recordName } from '../../text/names.ts'
 import type { Viewer, Visit } from '../../page.ts'
 import { daysName, type PeriodQuery, periodText } from '../../text/period.ts'
 import { dateTime, durationText, numberText, percentText } from '../../text/text.ts'
+import { example, EXAMPLE_LOCKS } from '../example.ts'
 import { type Area, areaPages, daysBefore, figureTiles } from '../area.ts'
 import { type Bars, barPicture, GRADES, isLongerThanWeek, verdictText } from '../parts.ts'
 import { lockAddresses, lockedPercent, type ShownLocks, shownLocks, lockFile, lockRows } from './list.ts'
@@ -24,7 +25,7 @@ import {
   plannedEndDistance,
   tickingTime,
 } from './time.ts'
-import { HIDDEN, knownEnd, lockText, practiceMark, readLock, stateName } from './states.ts'
+import { HIDDEN, lockText, practiceMark, readLock, stateName } from './states.ts'
 
 type ShownWithNow = ShownLocks & {
   readonly active: Active
@@ -41,6 +42,7 @@ const locks: Area<PeriodQuery, ShownWithNow, LockStats> = {
   nothingYet: viewer => [
     'No locks yet',
     `This page will show the running lock, the ${lockText('locked time', viewer)} by week and month, and every lock with its breaks.`,
+    example(EXAMPLE_LOCKS),
   ],
   async read(visit, query, period) {
     const { store, viewer, pageAccess, now } = visit
@@ -61,10 +63,7 @@ const locks: Area<PeriodQuery, ShownWithNow, LockStats> = {
   none: (_viewer, { period }) => ['No locks', `There is none${period === undefined ? '' : ` ${periodText(period)}`}.`],
   heading: (visit, shown) =>
     html`<span data-live="state">${headline(visit, shown.active, shown.newest, shown.until, lockVerdict(visit.viewer, shown))}</span>`,
-  lead: (visit, { active, newest }) =>
-    active === undefined
-      ? lastLine(visit.viewer, newest)
-      : html`<span data-live="now">${nowLine(visit, active)}</span>`,
+  lead: (visit, { active }) => active && html`<span data-live="now">${nowLine(visit, active)}</span>`,
   tiles: (viewer, shown) => lockTiles(viewer, shown, shown.endings),
   pictures: ({ viewer }, shown) =>
     isLongerThanWeek(shown.time) ? html`${patterns}${barPicture(viewer, shareBars(viewer, shown))}` : nothing,
@@ -96,13 +95,6 @@ function nowLine({ viewer, now }: Visit, active: NonNullable<Active>): Html {
         ? HIDDEN
         : nothing,
   )
-}
-
-/** Where none is running, which was the last one, if it is known when that ended. */
-function lastLine(viewer: Viewer, newest: LockStats | undefined): Html | undefined {
-  const ended = newest && knownEnd(newest)
-  if (ended == null || newest === undefined) return undefined
-  return html`<a href="/locks/${newest.id}">Last lock</a> ended ${dateTime(viewer, ended)}, after ${durationText((ended - newest.at) / 1000)}`
 }
 
 /** `▲ Locked 96 %, above usual` of this week, where records are known up to now. */

@@ -3,11 +3,11 @@ import { percentileOf } from '../../../contract/numbers.ts'
 import type { LockTemplate } from '../../../contract/lock-templates.ts'
 import { readKnownTime, countedUntil } from '../../../stats/known-time.ts'
 import { lockHistory } from '../../../stats/lock-history.ts'
-import { lockRecords, type LockStats, someLocks } from '../../../stats/lock-queries.ts'
+import { lockRecords, someLocks } from '../../../stats/lock-queries.ts'
 import { latestLocks, lockTemplates, type TemplateUse, withUses } from '../../../stats/lock-template-queries.ts'
-import { boxes, linePath, markText, plane, resultDots, type Range } from '../../charts/plane.ts'
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../contract/time.ts'
-import { figuresTable, type LegendItem, legendOf, picture, resultLegend } from '../../charts/picture.ts'
+import { boxes, levels, type Range } from '../../charts/plane.ts'
+import { MINUTE_MS } from '../../../contract/time.ts'
+import { type LegendItem, legendOf, resultLegend } from '../../charts/picture.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
 import { label } from '../../text/labels.ts'
 import { personName, personOf, recordName } from '../../text/names.ts'
@@ -26,19 +26,10 @@ import {
   paginate,
   tableFoot,
 } from '../../layout/components.ts'
-import {
-  countText,
-  dateText,
-  dateTimeText,
-  durationText,
-  NONE,
-  numberText,
-  partText,
-  unbroken,
-} from '../../text/text.ts'
+import { dateText, durationText, NONE, numberText, partText, unbroken } from '../../text/text.ts'
 import { stateName } from './states.ts'
-import { lengthOf, lockRow, lockTable } from './list.ts'
-import { inParts, leastNews, strip, timeSince } from '../parts.ts'
+import { lockRow, lockTable } from './list.ts'
+import { lastResults, leastNews } from '../parts.ts'
 import { endingOf } from './time.ts'
 
 const OF_TEMPLATES = { section: 'lockTemplates', area: 'lkbx' } as const
@@ -66,7 +57,7 @@ async function showTemplates(visit: Visit) {
           html`<a href="/lock-templates/${record.id}">${recordName(viewer, 'lockTemplate', record)}</a>`
         return record.isTestLock ? [] : [{ name, done: completed, of: sessions }]
       }),
-      ['completed', 'All locks were completed', 'templates'],
+      ['completed', 'All locks were completed'],
     ),
     body:
       all.length === 0
@@ -88,7 +79,7 @@ export function lockTemplateColumns(viewer: Viewer, latest?: Latest): TableColum
       title: label('name'),
       line: 'first',
       cell: ({ record, runningSince }) =>
-        html`<a href="/lock-templates/${record.id}">${recordName(viewer, 'lockTemplate', record)}</a>${runningSince === undefined ? nothing : html` <span class="state on">In use</span>`}${record.isTestLock ? html` <span class="state">${label('isTestLock')}</span>` : nothing}<div class="small muted">${lengthText(record)} planned</div>`,
+        html`<a href="/lock-templates/${record.id}">${recordName(viewer, 'lockTemplate', record)}</a>${runningSince === undefined ? nothing : html` <span class="state on">In use</span>`}${record.isTestLock ? html` <span class="state">${label('isTestLock')}</span>` : nothing}<div class="small muted">${dotted(`${lengthText(record)} planned`, breaksRule(viewer, record))}</div>`,
     },
     ...(latest === undefined
       ? []
@@ -112,6 +103,12 @@ export function lockTemplateColumns(viewer: Viewer, latest?: Latest): TableColum
   ]
 }
 
+/** `1 h break every 12 h`, `no breaks`. Discreet mode hides rules. */
+function breaksRule({ discreet }: Viewer, { isBreakEnabled, breakMaximum, breakRegularity }: LockTemplate): Part {
+  if (discreet) return nothing
+  return isBreakEnabled ? `${durationText(breakMaximum)} break every ${durationText(breakRegularity)}` : 'no breaks'
+}
+
 /** Two lines leave it out. */
 const NO_LOCKS = html`<span class="zero">${NONE}</span>`
 
@@ -131,32 +128,27 @@ function plannedOf({ isRandomDuration, minDuration, maxDuration, duration }: Loc
   return isRandomDuration ? [(minDuration ?? 0) * 1000, (maxDuration ?? 0) * 1000] : [duration * 1000, duration * 1000]
 }
 
-/** Of how long locks lasted, in a list: dots on a line, on what is planned. */
+/** Of how long locks lasted, in a list: on what is planned, with a line at half of that. */
 function latestMarks({ record }: TemplateUse, latest: Latest): Html {
-  const locks = latest.get(record.id) ?? []
-  const lengths = [...plannedOf(record), ...locks.map(({ length }) => length)]
-  const [least, most] = [Math.min(...lengths), Math.max(1, ...lengths)]
-  // What differs little is drawn so.
-  const space = most / 10
-  const y = (length: number) => 90 - ((length - least + space) * 80) / (most - least + 2 * space)
-  const place = { x: (at: number) => 2 + at * 9, y }
-  const points = locks.map(({ length, completed }, at) => ({ at, value: length, isPassed: completed > 0 }))
-  const last = points.at(-1)
-  const text = last && markText(place.x(last.at) + 2, y(last.value), durationText(last.value / 1000), ' at-end')
-  return strip(html`${plannedBand(record, y)}${linePath('line', place, points)}${resultDots(place, points)}${text}`, 48)
+  const results = (latest.get(record.id) ?? []).map(({ length, completed }) => {
+    return { value: length, isPassed: completed > 0 }
+  })
+  const last = results.at(-1)
+  if (last === undefined) return html`<span class="muted">None has ended yet</span>`
+  const [low, high] = plannedOf(record)
+  const lengths = results.map(({ value }) => value)
+  const [least, most] = [Math.min(low / 2, ...lengths), Math.max(1, high, ...lengths)]
+  const y = (length: number) => 92 - ((length - least) * 74) / (most - least)
+  const behind = html`${levels('grid', [{ x: [0, 100], y: y(low / 2) }])}${boxes('usual', [{ x: [0, 100], y: [y(high) - 5, y(low) + 5] }])}`
+  return lastResults(results, y, durationText(last.value / 1000), behind)
 }
-
-/** What is planned, from the left to the right. */
-function plannedBand(record: LockTemplate, y: (length: number) => number): Html {
-  const [least, most] = plannedOf(record)
-  return boxes('usual', [{ x: [0, 100], y: [y(most) - 4, y(least) + 4] }])
-}
-
-/** More locks are too many for a dot each. */
-const MAX_DRAWN = 60
 
 function lengthsLegend(viewer: Viewer, completed: readonly boolean[]): readonly LegendItem[] {
-  return [...resultLegend(completed, [stateName('completed', viewer), 'Not completed']), ['usual', 'Planned']]
+  return [
+    ...resultLegend(completed, [stateName('completed', viewer), 'Not completed']),
+    ['usual', 'Planned'],
+    ['grid', 'Half the plan'],
+  ]
 }
 
 async function showTemplate(visit: Visit) {
@@ -173,8 +165,6 @@ async function showTemplate(visit: Visit) {
   const shown = paginate(entries, query)
   const ids = shown.rows.map(entry => entry.id)
   const records = await lockRecords(store, access, ids)
-  const latest = entries.slice(0, MAX_DRAWN).map(entry => entry.id)
-  const locks = (await someLocks(store, access, latest, until)).toSorted((a, b) => a.at - b.at)
   const rows = (await someLocks(store, access, ids, until)).map(session => {
     const row = lockRow(session, records.get(session.id))
     return { ...row, ending: row.record && endingOf(session, row.record, record) }
@@ -196,53 +186,14 @@ async function showTemplate(visit: Visit) {
       json: document,
       summary: () => html`
         ${use === undefined || use.last === null ? nothing : useStats(viewer, use)}
-        <div class="charts">${use && lengthsPicture(visit, use, locks, until)}${card('Rules', html`${facts(shownRules(viewer, record))}${viewer.discreet ? html`<p class="muted">The other rules are not shown while names are hidden.</p>` : nothing}`, { id: 'rules' })}</div>
+        ${card('Rules', html`${facts(shownRules(viewer, record))}${viewer.discreet ? html`<p class="muted">The other rules are not shown while names are hidden.</p>` : nothing}`, { id: 'rules' })}
         ${card('Locks with this template', rows.length === 0 ? html`<p class="muted">No lock has started from this template.</p>` : html`${lockTable('Locks with this template', visit, rows, areNamed)}${tableFoot(path, query, shown)}`, { id: 'sessions' })}
       `,
     }),
   })
 }
 
-/** How long the last of its locks lasted, on what is planned. */
-function lengthsPicture({ viewer, now }: Visit, use: TemplateUse, locks: readonly LockStats[], until: number): Html {
-  const known = locks.flatMap(lock => {
-    const length = lock.at > until ? undefined : lengthOf(lock, until)
-    return length === undefined ? [] : [{ ...lock, length }]
-  })
-  if (known.length === 0) return nothing
-  const lengths = [...plannedOf(use.record), ...known.map(({ length }) => length)]
-  const most = Math.max(1, ...lengths)
-  const unit = [DAY_MS, HOUR_MS].find(length => most > 2 * length) ?? MINUTE_MS
-  const units = unit === DAY_MS ? 'days' : unit === HOUR_MS ? 'hours' : 'minutes'
-  const low = Math.max(0, Math.floor(Math.min(...lengths) / unit) - 1)
-  const { parts } = inParts(timeSince(known, now, viewer), now, viewer)
-  const { x, y, axes } = plane(viewer, parts, { values: [low, most / unit], isNice: true, text: numberText })
-  const points = known.map(({ at, length, state, isActive }) => {
-    return { at, value: length / unit, isPassed: state === 'completed', isCurrent: isActive }
-  })
-  const running: LegendItem[] = known.some(({ isActive }) => isActive) ? [['running', 'So far']] : []
-  const ended = points.flatMap(({ isCurrent, isPassed }) => (isCurrent ? [] : [isPassed]))
-  return picture({
-    id: 'lengths',
-    title: `How long ${known.length < MAX_DRAWN ? 'they' : `the last ${MAX_DRAWN}`} lasted, in ${units}`,
-    summary: plannedText(use),
-    drawing: html`${axes}${plannedBand(use.record, length => y(length / unit))}${resultDots({ x, y }, points)}`,
-    empty: '',
-    legend: [...lengthsLegend(viewer, ended), ...running],
-    figures: figuresTable({
-      title: 'Figures by lock',
-      columns: [
-        { title: 'Started', cell: ({ id, at }) => html`<a href="/locks/${id}">${dateTimeText(viewer, at)}</a>` },
-        { title: 'Lasted', cell: one => `${durationText(one.length / 1000)}${one.isActive ? ' so far' : ''}` },
-        { title: label('lockState'), cell: ({ state }) => stateName(state, viewer) },
-      ],
-      rows: known,
-      placeOf: ({ at }) => [x(at), x(at)],
-    }),
-  })
-}
-
-/** `8 locks as long as planned, 3 shorter, 1 longer` */
+/** `8 as long as planned, 3 shorter, 1 longer` */
 function plannedText({ record, lengths }: TemplateUse): Part {
   // As locks are said to be late.
   const [low, high] = plannedOf(record)
@@ -250,13 +201,14 @@ function plannedText({ record, lengths }: TemplateUse): Part {
   const longer = lengths.filter(({ length }) => length - high >= MINUTE_MS).length
   return lengths.length === 0
     ? undefined
-    : html`<b>${countText(lengths.length - shorter - longer, 'lock')}</b> as long as planned${shorter > 0 && `, ${numberText(shorter)} shorter`}${longer > 0 && `, ${numberText(longer)} longer`}`
+    : `${numberText(lengths.length - shorter - longer)} as long as planned${shorter > 0 ? `, ${numberText(shorter)} shorter` : ''}${longer > 0 ? `, ${numberText(longer)} longer` : ''}`
 }
 
 function useStats(viewer: Viewer, use: TemplateUse): Html {
   const { last, sessions, completed } = use
+  const note = dotted(partText(completed, sessions), plannedText(use))
   return stats(
-    sessions > 0 && mainStat(stateName('completed', viewer), completedText(use), partText(completed, sessions)),
+    sessions > 0 && mainStat(stateName('completed', viewer), completedText(use), note),
     stat('Median length', medianText(use)),
     stat('Last used', dateText(viewer, last ?? 0)),
   )

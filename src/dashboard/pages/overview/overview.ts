@@ -12,7 +12,7 @@ import { type DashboardPage, type LiveState, type Reader, view, type Visit } fro
 import { DEFAULT_PRESET, periodFor } from '../../text/period.ts'
 import { agoText, countText } from '../../text/text.ts'
 import { lockVerdict } from '../locks/locks.ts'
-import { EXAMPLE } from './example.ts'
+import { example, EXAMPLE_OVERVIEW } from '../example.ts'
 import { headline } from '../locks/time.ts'
 import { sourceNotice } from '../source/states.ts'
 import { readTraining, weekVerdict } from '../training/training.ts'
@@ -49,7 +49,7 @@ async function showOverview(visit: Visit) {
       title: 'Overview',
       heading: html`Bring your records in`,
       lead: 'Lockstep keeps your lock and training history and shows how it goes. Choose a way to bring it in. Below is an example of this page.',
-      body: html`${notice}${bothWays}${EXAMPLE}`,
+      body: html`${notice}${bothWays}${example(...EXAMPLE_OVERVIEW)}`,
     })
   const { heading, news, cards, trained, locked } = shown
   const since = await sinceLastLook(visit, trained, locked)

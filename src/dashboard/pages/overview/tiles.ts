@@ -5,11 +5,12 @@ import { gradeRank } from '../../../stats/bests.ts'
 import type { LockStats } from '../../../stats/lock-queries.ts'
 import type { LockStatistics } from '../../../stats/lock-statistics.ts'
 import { type SessionStats, sessionsBetween } from '../../../stats/training.ts'
+import { programs as programQueries } from '../../../stats/program-queries.ts'
 import { trainingRecords } from '../../../stats/training-queries.ts'
 import { usualOfProgram } from '../../../stats/usual.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
 import { WEEKDAYS } from '../../charts/days.ts'
-import { type Box, boxes, levels, markText, patterns } from '../../charts/plane.ts'
+import { patterns } from '../../charts/plane.ts'
 import { card, resultMark, dotted, stat } from '../../layout/components.ts'
 import { figure, html, type Html, nothing, type Part } from '../../html.ts'
 import { recordName, programLink, type Programs } from '../../text/names.ts'
@@ -19,8 +20,7 @@ import { countText, durationText, numberText, partText, percentText, timeAgo, sh
 import { knownEnd, lockText, practiceMark, readLock } from '../locks/states.ts'
 import { endAhead, lockTime, plannedEndStat, progressBar, tickingTime } from '../locks/time.ts'
 import { lockedFigure, shareBars } from '../locks/locks.ts'
-import { fromText } from '../area.ts'
-import { barStrip, rangeText, strip } from '../parts.ts'
+import { barStrip, dayBars, rangeText, weekBars } from '../parts.ts'
 import { amountBars, gradeStrip } from '../training/pictures.ts'
 import { failedNote, gradeNote, lastGrades, tenWith } from '../training/session.ts'
 import { medianFigure, repsFigure, type ShownTraining } from '../training/training.ts'
@@ -71,19 +71,6 @@ function dayStrip(viewer: Viewer, days: readonly LockStatistics[], today: number
   return html`<a class="days-strip" href="/locks?from=${formatDate(first)}&to=${formatDate(today)}">${bars}<span class="ends small muted"><span>${shortDay(first * DAY_MS)}</span><span>${lockText('Locked', viewer)} by day, up to 24\u00a0h</span><span>Today</span></span></a>`
 }
 
-/** A bar of some per cent for each day, of which the last one is not over. */
-export function dayBars(shares: readonly number[]): Html {
-  const step = 100 / shares.length
-  const bars = shares.map((share, index): Box => {
-    const height = share > 0 ? Math.min(100, Math.max(2, share)) : 0
-    return { x: [(index + 1 / 8) * step, (index + 7 / 8) * step], y: [100 - height, 100] }
-  })
-  return strip(
-    html`${levels('grid', [{ x: [0, 100], y: 100 }])}${boxes('solid', bars.slice(0, -1))}${boxes('so-far', bars.slice(-1))}`,
-    88,
-  )
-}
-
 /** What has not begun yet is not zero. */
 export function thisWeek(reader: Reader, { known, week }: ShownTraining, goal: number | null): Html {
   const { monday, scope, reps, count, usual } = week
@@ -114,23 +101,6 @@ function weekDays({ viewer }: Reader, sessions: readonly SessionStats[], monday:
   })
 }
 
-/** A bar for each day of a week, from Monday on, of which `today` is not over. */
-export function weekBars(reps: readonly number[], today: number): Html {
-  const bars = reps.map((value, day) => ({
-    value,
-    x: [(day + 0.15) * DAY_WIDTH, (day + 0.85) * DAY_WIDTH] as const,
-    y: [85 - (value * 70) / Math.max(...reps, 1), 85] as const,
-  }))
-  const texts = bars.map(({ value, x, y }) => value > 0 && markText((x[0] + x[1]) / 2, y[0], numberText(value)))
-  const names = WEEKDAYS.map((name, day) => markText((day + 0.5) * DAY_WIDTH, 99, name, ' quiet'))
-  return strip(
-    html`${levels('grid', [{ x: [0, 100], y: 85 }])}${boxes('solid', bars.toSpliced(today, 1))}${boxes('so-far', bars.slice(today, today + 1))}${texts}${names}`,
-    112,
-  )
-}
-
-const DAY_WIDTH = 100 / WEEKDAYS.length
-
 /** The last session before `limit`, which is that of `/status`, beside what is usual with its program. */
 export async function lastSession(
   { store, viewer, pageAccess, now }: Reader,
@@ -146,12 +116,13 @@ export async function lastSession(
   const rank = gradeRank(sessions, last, limit)
   const ten = tenWith(last, sessions.slice(0, index + 1))
   const document = passed ? undefined : (await trainingRecords(store, pageAccess.sessions('dtt'), [id])).get(id)
+  const found = await programQueries.find(store, pageAccess.ofAll('training_template'), passed ? [] : [program])
   const { TrainerSegment: segments = [] } = JSON.parse(document ?? '{}') as Partial<TrainingSession>
   return tile(
     html`<a href="/training/${id}">Last session</a>`,
     html`
       <p class="big">${percentText(grade)} <small>grade</small></p>
-      ${passed ? nothing : html`<p>${dotted(resultMark(false), failedNote(viewer, segments))}</p>`}
+      ${passed ? nothing : html`<p>${dotted(resultMark(false), failedNote(viewer, segments, found.get(program)?.record))}</p>`}
       <p>${gradeNote(grade, usual, rank)}</p>
       <p class="muted">${dotted(programLink(programs, program), countText(reps, 'repetition'), timeAgo(viewer, at, now))}</p>
       ${ten.length < 2 ? nothing : html`<p class="small muted">Last ${ten.length} with this program${ten.every(one => one.passed) ? nothing : '; hollow: not passed'}</p>${lastGrades(viewer, ten, last, usual)}`}
@@ -173,22 +144,16 @@ export function weeksCard(
     const { totals, grade, periods, spreads } = training.summary
     const week = spreads.at(-1) ?? undefined
     const scope = daysName(training.period)
-    const { totals: before, grade: gradeBefore } = training.before ?? {}
-    const was = training.isComparable ? before?.reps : undefined
-    const reps = html`${repsFigure(totals.reps, scope)}${besideText(totals.reps, was, numberText)}`
+    const reps = repsFigure(totals.reps, scope)
     const repsOfWeek = numberText(periods.at(-1)?.reps ?? 0)
-    const median =
-      grade !== null &&
-      html`${medianFigure(grade.median, scope)}${besideText(grade.median, gradeBefore?.median, percentText)}`
+    const median = grade !== null && medianFigure(grade.median, scope)
     const bars = barStrip(viewer, amountBars(viewer, training, now))
     strips.push(strip('/training#repetitions', 'Repetitions', reps, bars, repsOfWeek))
     const dots = gradeStrip(viewer, training)
     strips.push(strip('/training#grades', 'Median grade', median, dots, week && percentText(week.median)))
   }
   if (locks !== undefined && locks.total.knownSeconds > 0) {
-    const percent = lockedPercent(locks.total) ?? 0
-    const was = locks.before && lockedPercent(locks.before.total)
-    const share = html`${lockedFigure(locks.total, daysName(locks.period))}${besideText(percent, was, percentText)}`
+    const share = lockedFigure(locks.total, daysName(locks.period))
     const week = locks.buckets.at(-1)
     const last = week && percentText(lockedPercent(week) ?? 0)
     strips.push(strip('/locks', lockText('Locked', viewer), share, barStrip(viewer, shareBars(viewer, locks)), last))
@@ -196,15 +161,9 @@ export function weeksCard(
   if (strips.length === 0) return nothing
   return card(
     'Last 12 weeks',
-    html`${patterns}<div class="multiples">${strips}</div><p class="small muted">One mark a week; the grey band is what is usual; ▲ ▼ from the 12 weeks before.</p>`,
+    html`${patterns}<div class="multiples">${strips}</div><p class="small muted">One mark a week; the grey band is what is usual.</p>`,
     { actions: html`<span class="muted">${period && daysText(period)}</span>` },
   )
-}
-
-/** What it was in the weeks before, if it reads differently. */
-function besideText(value: number, before: number | null | undefined, text: (value: number) => string): Html {
-  if (before == null || text(value) === text(before)) return nothing
-  return html` <span class="muted">${fromText(value, before, text(before))}</span>`
 }
 
 function tile(title: Part, body: Html, look = ''): Html {

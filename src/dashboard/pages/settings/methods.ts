@@ -7,7 +7,7 @@ import {
   removeIdentity,
 } from '../../../accounts/sign-in-methods.ts'
 import { notFound } from '../../../contract/errors.ts'
-import { action, actionColumn, setting, table } from '../../layout/components.ts'
+import { action, actionColumn, setting, table, usageColumns } from '../../layout/components.ts'
 import { actPages, doAct, formPage, submit } from '../../layout/form-page.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import { recordName } from '../../text/names.ts'
@@ -83,13 +83,7 @@ function passkeyTable({ viewer, now, site }: Visit, passkeys: readonly PasskeyFa
         line: 'first',
         cell: passkey => html`<strong>${recordName(viewer, 'passkey', passkey)}</strong>${hostNote(passkey)}`,
       },
-      { title: 'Created', line: 'second', before: 'created ', cell: ({ created_at }) => dateText(viewer, created_at) },
-      {
-        title: 'Last used',
-        line: 'second',
-        before: 'last used: ',
-        cell: one => lastUsed(viewer, one.last_used_at, now),
-      },
+      ...usageColumns<PasskeyFacts>(viewer, now),
       actionColumn<PasskeyFacts>(passkey =>
         action(`/settings/passkeys/${passkey.id}/remove`, 'Remove', recordName(viewer, 'passkey', passkey)),
       ),

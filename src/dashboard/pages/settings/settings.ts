@@ -92,7 +92,6 @@ async function showSettings(visit: Visit, problem?: string) {
   const methods = await readSignInMethods(store.reads, accountId, signInAddress(visit))
   return view({
     title: 'Settings',
-    lead: 'Changes are saved as you make them, except the weekly goal.',
     status: problem === undefined ? 200 : 422,
     body: html`
       ${section(

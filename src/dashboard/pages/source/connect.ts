@@ -76,7 +76,7 @@ interface Entered {
 
 function keyField(described: Html): Html {
   return html`
-    <label>API key <span class="muted">of that server; a Lockstep has them under API keys</span>
+    <label>API key <span class="muted">of that server</span>
       <input type="password" name="key" required maxlength="1000" autocomplete="off" spellcheck="false"${described}>
     </label>
   `
@@ -90,7 +90,7 @@ async function showForm(visit: Visit, { origin = '', every = DEFAULT_MINUTES, pr
   const described = problem === undefined ? nothing : html` aria-describedby="problem"`
   return formPage(visit, {
     title: 'Connect a server',
-    button: 'Check and connect',
+    button: 'Check',
     waiting: 'Checking…',
     problem,
     status,

@@ -19,7 +19,7 @@ import { countRecords, type ImportedFile, listFiles } from '../../../accounts/im
 import { pullStatus, type SourceStatus } from '../../../pull/state.ts'
 import { isOtherSecret } from '../../../pull/stored-key.ts'
 import { html, type Html, nothing } from '../../html.ts'
-import { action, actionColumn, card, table } from '../../layout/components.ts'
+import { action, actionColumn, card, dotted, table } from '../../layout/components.ts'
 import { formPage } from '../../layout/form-page.ts'
 import { type DashboardPage, redirect, view, type Visit } from '../../page.ts'
 import { kindName } from '../../text/labels.ts'
@@ -170,7 +170,8 @@ function sourceTable({ viewer }: Visit, rows: readonly SourceRow[]): Html {
         title: 'Records',
         line: 'second',
         cell: ({ training, locks, others }) => {
-          return html`${countText(training, 'training session')},<br> ${countText(locks, 'lock')}${others > 0 && html`,<br> ${countText(others, 'template or device', 'templates and devices')}`}`
+          const rest = others > 0 && countText(others, 'template or device', 'templates and devices')
+          return dotted(countText(training, 'training session'), countText(locks, 'lock'), rest || nothing)
         },
       },
       {
@@ -284,13 +285,11 @@ function actionsOf(visit: Visit, connection: Connection, source: SourceStatus | 
   const { state, sealed_key: key } = connection
   const needsKey = state !== 'done' && (key === null || problemNow(visit, connection, source)?.needsKey === true)
   const canGoOn = state === 'stopped' && !needsKey
-  const isComplete = source?.completedAt != null
   return html`
     <div class="buttons">
       ${needsKey ? link('key', 'Change key', true) : nothing}
       ${canGoOn ? button('continue', 'Continue', true) : nothing}
       ${state === 'waiting' || state === 'due' ? html`${button('pull', 'Pull now')}${button('stop', 'Stop')}` : nothing}
-      ${isComplete && html`<a href="/">Go to the overview</a>`}
     </div>
     <details>
       <summary>Change this source</summary>

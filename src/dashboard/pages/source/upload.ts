@@ -96,7 +96,7 @@ const MAX_COLUMNS = 20
 
 export async function fileWay(visit: Visit): Promise<Html> {
   const upload = await ownUpload(visit)
-  const [to, text] = isOver(upload) ? ['upload', 'Bring a file'] : ['file', 'See the file that you sent']
+  const [to, text] = isOver(upload) ? ['upload', 'Upload a file'] : ['file', 'See the file that you sent']
   return way(
     FILE_WAY,
     visit.uploads.maxBytes === 0

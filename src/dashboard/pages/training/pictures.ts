@@ -1,4 +1,3 @@
-import { percentileOf } from '../../../contract/numbers.ts'
 import { formatDate } from '../../../contract/time.ts'
 import { countedUntil } from '../../../stats/known-time.ts'
 import type { SessionStats, Totals, TrainingSummary } from '../../../stats/training.ts'
@@ -62,6 +61,7 @@ export function gradePicture(viewer: Viewer, shown: ShownSessions, byType: Html 
   const marks = isDense ? [] : sessionPoints(sessions)
   const points = isOfProgram ? marks : medianPoints(shown)
   const line = points.filter(point => point !== null)
+  const end = line.at(-1)
   const running = line.filter(({ isCurrent }) => isCurrent)
   const drawn = isDense ? line.flatMap(({ low, high }) => [low, high]) : marks.map(({ value }) => value)
   const space = planeOf(viewer, shown, [...drawn, ...ends(usual)])
@@ -79,11 +79,11 @@ export function gradePicture(viewer: Viewer, shown: ShownSessions, byType: Html 
   return picture({
     id: `grades${shown.suffix ?? ''}`,
     title: 'Grade',
-    summary: program !== undefined && shown.earlier === undefined ? trendText(sessions) : gradeSummary(shown, usual),
+    summary: isOfProgram ? medianText(summary) : gradeSummary(shown, usual),
     drawing:
       drawn.length === 0
         ? undefined
-        : html`${space.axes}${isDense ? rangeBand(space, time.parts, summary.spreads, 'spread') : nothing}${rangeBand(space, places, usual)}${breaks}${linePath('line', space, points)}${resultDots(space, [...running, ...marks])}${gradeTexts(space, line, marks)}`,
+        : html`${space.axes}${isDense ? rangeBand(space, time.parts, summary.spreads, 'spread') : nothing}${rangeBand(space, places, usual)}${breaks}${linePath('line', space, points)}${resultDots(space, [...running, ...marks])}${end && markText(space.x(end.until), space.y(end.value), numberText(end.value), ' at-end')}`,
     empty: `${NO_GRADES}.`,
     legend: drawn.length === 0 ? [] : legend,
     figures: isDense
@@ -103,34 +103,14 @@ function gradeColumns(summary: TrainingSummary, usual: readonly (Usual | undefin
   return [column, ...usualColumn({ text: percentText, differenceText: numberText }, medians(summary), usual)]
 }
 
-/** `66 → 92 %`: the medians of the first and of the last ten grades. */
-function trendText(sessions: readonly SessionStats[]): Part {
-  const grades = sessions.flatMap(({ grade }) => grade ?? [])
-  const [first, last] = [grades.slice(0, 10), grades.slice(-10)].map(ten => percentileOf(0.5, ten))
-  if (grades.length < 20 || first === undefined || last === undefined) return undefined
-  return html`<b>${first === last ? nothing : `${numberText(first)} → `}${percentText(last)}</b> median of the first ten sessions and of the last ten`
-}
-
-/** Beside the end of the line, what it is there; above the highest session, its grade. */
-function gradeTexts(
-  { x, y }: ReturnType<typeof planeOf>,
-  line: readonly GradePoint[],
-  marks: readonly GradePoint[],
-): Html {
-  const end = line.at(-1)
-  const [best, ...others] = marks.toSorted((a, b) => b.value - a.value || b.at - a.at)
-  return html`${end && markText(x(end.until), y(end.value), numberText(end.value), ' at-end')}${
-    best === undefined || best === end || best.value === others.at(-1)?.value
-      ? nothing
-      : markText(x(best.at), y(best.value), numberText(best.value), edgeOf(x(best.at)))
-  }`
-}
-
 function gradeSummary({ time, summary }: ShownSessions, usual: readonly (Usual | undefined)[]): Part {
-  const { grade } = summary
-  if (isLongerThanWeek(time)) return summaryOf(GRADES, { time, measured: medians(summary), empty: NO_GRADES }, usual)
+  if (!isLongerThanWeek(time)) return medianText(summary)
+  return summaryOf(GRADES, { time, measured: medians(summary), empty: NO_GRADES }, usual)
+}
+
+function medianText({ grade }: TrainingSummary): Part {
   if (grade === null) return `${NO_GRADES}.`
-  return `Median ${percentText(grade.median)} of ${countText(grade.sessions, 'grade')}.`
+  return html`<b>${percentText(grade.median)}</b> median of ${countText(grade.sessions, 'grade')}`
 }
 
 /** The median of each part on what is usual, without axes. */

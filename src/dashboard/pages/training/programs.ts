@@ -1,6 +1,6 @@
 import { legendOf, resultLegend } from '../../charts/picture.ts'
-import { gradeRange, levels, linePath, markText, type Range, resultDots } from '../../charts/plane.ts'
-import { sum } from '../../../contract/numbers.ts'
+import { gradeRange, levels, type Range } from '../../charts/plane.ts'
+import { percentileOf, sum } from '../../../contract/numbers.ts'
 import { notFound } from '../../../contract/errors.ts'
 import { type TrainingTemplate, isCounted, type TemplateSegment } from '../../../contract/training-templates.ts'
 import { type ListedProgram, programs, programsOf } from '../../../stats/program-queries.ts'
@@ -22,8 +22,18 @@ import { html, type Html, nothing, type Part } from '../../html.ts'
 import { label } from '../../text/labels.ts'
 import { freeText, recordName, typeName } from '../../text/names.ts'
 import { type DashboardPage, view, type Viewer, type Visit } from '../../page.ts'
-import { countText, dateTimeText, durationText, numberText, partText, percentText, timeAgo } from '../../text/text.ts'
-import { boundaries, inParts, leastNews, strip, timeSince } from '../parts.ts'
+import {
+  countText,
+  dateTimeText,
+  durationText,
+  NONE,
+  numberText,
+  partText,
+  percentText,
+  timeAgo,
+} from '../../text/text.ts'
+import { fromText } from '../area.ts'
+import { boundaries, inParts, lastResults, leastNews, timeSince } from '../parts.ts'
 import { programRuns } from './program-runs.ts'
 import { gradePicture } from './pictures.ts'
 
@@ -58,7 +68,7 @@ async function showPrograms({ store, viewer, pageAccess, now, path, query }: Vis
         const name = () => html`<a href="/programs/${program.id}">${recordName(viewer, 'program', program.parse())}</a>`
         return { name, done: passedOf(last), of: last.length }
       }),
-      ['passed in the last ten', 'The last ten sessions with each program were passed', 'programs'],
+      ['passed in the last ten', 'The last ten sessions with each program were passed'],
     ),
     body:
       all.length === 0
@@ -90,6 +100,13 @@ export function programColumns(
       cell: ({ id }) => gradesOf(useOf.get(id)?.lastGrades ?? [], range),
     },
     {
+      title: 'Median, last ten',
+      numeric: true,
+      line: 'second',
+      before: 'median ',
+      cell: ({ id }) => medianText(useOf.get(id)),
+    },
+    {
       title: 'Passed, last ten',
       numeric: true,
       line: 'first',
@@ -109,6 +126,14 @@ export function programColumns(
   ]
 }
 
+/** `91 %`, and below it `▲ from 68 % (first ten)`. */
+function medianText({ graded = 0, firstGrades = [], lastGrades = [] }: Partial<ProgramUse> = {}): Part {
+  const [first, last] = [firstGrades, lastGrades.map(({ value }) => value)].map(ten => percentileOf(0.5, ten))
+  if (first === undefined || last === undefined) return NONE
+  const change = first === last ? 'as' : fromText(last, first, percentText(first))
+  return html`${percentText(last)}${graded >= 20 && html`<br> <small class="wide muted nowrap">${change} (first\u00a0ten)</small>`}`
+}
+
 function passedOf(grades: ProgramUse['lastGrades']): number {
   return grades.filter(({ isPassed }) => isPassed).length
 }
@@ -120,17 +145,12 @@ function lastText(viewer: Viewer, at: number | null | undefined, now: number): H
 /** How grades developed, as a line with the last one, on the scale of all programs. */
 function gradesOf(grades: ProgramUse['lastGrades'], [low, high]: Range): Html {
   if (grades.length < 2) return nothing
-  const points = grades.map((grade, at) => ({ ...grade, at }))
-  const space = {
-    x: (at: number) => 2 + (at * 84) / (grades.length - 1),
-    y: (grade: number) => 90 - ((grade - low) * 80) / (high - low),
-  }
+  const y = (grade: number) => 90 - ((grade - low) * 80) / (high - low)
   const ends = levels(
-    'grid wide',
-    [low, high].map(grade => ({ x: [0, 89], y: space.y(grade) })),
+    'grid',
+    [low, high].map(grade => ({ x: [0, 100], y: y(grade) })),
   )
-  const last = points.at(-1)?.value ?? 0
-  return html`${strip(html`${ends}${linePath('line', space, points)}${resultDots(space, points)}${markText(88, space.y(last), numberText(last), ' at-end')}`, 48)}<span class="hidden">${grades.map(({ value }) => percentText(value)).join(', ')}</span>`
+  return html`${lastResults(grades, y, numberText(grades.at(-1)?.value ?? 0), ends)}<span class="hidden">${grades.map(({ value }) => percentText(value)).join(', ')}</span>`
 }
 
 async function showProgram(visit: Visit) {
@@ -150,7 +170,7 @@ async function showProgram(visit: Visit) {
   const tagline = freeText(viewer, program.tagline)
   const daysAddress = `/training?program=${id}&from={from}&to={to}`
   const shown = { sessions, summary, time, daysAddress, program: id }
-  const { median = null, sessions: graded = 0 } = summary.grade ?? {}
+  const use = (await history.programUses(viewer.timeZone, now)).get(id)
   const passed = sessions.filter(one => one.passed).length
   const of = `${numberText(passed)} of ${numberText(sessions.length)}`
   const all = html`<a class="off-paper" href="/training?range=all&amp;program=${id}">All sessions</a>`
@@ -171,14 +191,14 @@ async function showProgram(visit: Visit) {
             ? nothing
             : stats(
                 runs.verdict,
-                stat('Median grade', percentText(median), `of ${countText(graded, 'session')}`),
+                stat('Median, last ten', medianText(use)),
                 stat('Sessions passed', of, dotted(partText(passed, sessions.length), all)),
                 stat('Last session', lastLink),
               )
         }
         ${runs.card}
         ${sessions.length === 0 ? nothing : gradePicture(viewer, shown)}
-        ${segmentsCard(viewer, program, html`<details class="figures"><summary>Facts</summary>${programFacts(viewer, program)}</details>`)}
+        ${segmentsCard(viewer, program, programFacts(viewer, program), sessions.length === 0)}
       `,
     }),
   })
@@ -203,7 +223,7 @@ function stateMarks({ isActive, isPublic }: ListedProgram): Part {
 }
 
 /** The segments of a program, numbered as they are run. */
-function segmentsCard(viewer: Viewer, { Segment }: TrainingTemplate, more: Html): Html {
+function segmentsCard(viewer: Viewer, { Segment }: TrainingTemplate, more: Html, isOpen: boolean): Html {
   if (Segment.length === 0) return card('Segments', html`<p class="muted">This program has no segments.</p>${more}`)
   let last = 0
   const items = Segment.slice(0, MAX_ROWS).map(segment => {
@@ -216,8 +236,7 @@ function segmentsCard(viewer: Viewer, { Segment }: TrainingTemplate, more: Html)
     'Segments',
     html`
       <p class="summary">${countText(sum(Segment.map(({ repeat }) => Math.max(1, repeat))), 'segment')}: ${lengthText(Segment)}.</p>
-      <ul class="segments">${items}</ul>
-      ${more}
+      <details class="figures"${isOpen && html` open`}><summary>Each of them, and more facts</summary><ul class="segments">${items}</ul>${more}</details>
     `,
     { id: 'segments' },
   )

@@ -2,8 +2,9 @@ import { sum } from '../../../contract/numbers.ts'
 import { DAY_MS } from '../../../contract/time.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
 import type { TrainerSegment, TrainingSession } from '../../../contract/training-sessions.ts'
+import type { TrainingTemplate } from '../../../contract/training-templates.ts'
 import { notFound } from '../../../contract/errors.ts'
-import { type GradeRank, gradeRank, MIN_RANKED } from '../../../stats/bests.ts'
+import { type GradeRank, gradeRank } from '../../../stats/bests.ts'
 import { programs } from '../../../stats/program-queries.ts'
 import { trainingHistory } from '../../../stats/training-history.ts'
 import { trainingSession } from '../../../stats/training-queries.ts'
@@ -39,6 +40,7 @@ import {
   NONE,
   numberText,
   percentText,
+  timerText,
 } from '../../text/text.ts'
 import { recordSteps } from '../area.ts'
 import { beyondText, GRADES, rangeText, strip, type Words } from '../parts.ts'
@@ -67,14 +69,17 @@ async function showSession(visit: Visit) {
   const passing = program === undefined ? [] : passingGrades(program)
   const usual = usualOfProgram(sessions, own, ({ grade }) => grade)
   const rank = gradeRank(sessions, session, now)
+  const title = recordName(viewer, 'training', record)
+  const isNamed = session.program !== 0 && title !== names.nameOf(session.program)
   return view({
     owner,
-    title: recordName(viewer, 'training', record),
+    title,
+    heading: isNamed ? html`${programLink(names, session.program)} <span class="beside">${title}</span>` : undefined,
     back: visit.sectionStart,
     lead: dotted(
       html`${dateTime(viewer, session.at, now)}${session.isTyped ? TYPED : nothing}`,
       segments.length > 0 && durationText(sum(segments.map(({ durationMeasured }) => durationMeasured))),
-      programLink(names, session.program),
+      isNamed ? nothing : programLink(names, session.program),
       owner === viewer.subject.id ? nothing : personName(viewer, personOf(viewer, owner)),
     ),
     actions: recordSteps(visit, sessions, 'Sessions'),
@@ -88,7 +93,7 @@ async function showSession(visit: Visit) {
             'Grade',
             html`${percentText(session.grade)} ${resultMark(session.passed)}`,
             dotted(
-              session.passed ? nothing : failedNote(viewer, record.TrainerSegment),
+              session.passed ? nothing : failedNote(viewer, record.TrainerSegment, program),
               gradeNote(session.grade, usual, rank),
             ),
           ),
@@ -101,12 +106,19 @@ async function showSession(visit: Visit) {
   })
 }
 
-/** What of a session was not passed, beside that it was not: `Endurance (no. 6) 67 %`, or `2 segments`; undefined if every segment was. */
-export function failedNote(viewer: Viewer, segments: readonly TrainerSegment[]): string | undefined {
+/** What of a session was not passed, beside that it was not: `Endurance (no. 6) 67 %, passes at 68 %`, or `2 segments`; undefined if every segment was. */
+export function failedNote(
+  viewer: Viewer,
+  segments: readonly TrainerSegment[],
+  program?: TrainingTemplate,
+): string | undefined {
   const [first, ...others] = segments.filter(({ passed }) => !passed)
   if (first === undefined) return undefined
   if (others.length > 0) return countText(others.length + 1, 'segment')
-  return `${typeName(viewer, first.type)} (no.\u00a0${numberText(segments.indexOf(first) + 1)}) ${percentText(first.percentGrade)}`
+  const index = segments.indexOf(first)
+  const least = (program && passingAt(passingGrades(program), index, first.type)) ?? 0
+  const passes = least > first.percentGrade ? `, passes at\u00a0${percentText(least)}` : ''
+  return `${typeName(viewer, first.type)} (no.\u00a0${numberText(index + 1)}) ${percentText(first.percentGrade)}${passes}`
 }
 
 const WITH_PROGRAM = 'with this program'
@@ -199,7 +211,7 @@ function dayAndMonth({ timeZone }: Viewer, at: number): readonly [day: string, m
 
 /** The sums of a session, of repetitions what is usual; and how many of its segments were passed, of those that can fail. */
 function amountStats(
-  { viewer, now }: Visit,
+  { viewer }: Visit,
   sessions: readonly SessionStats[],
   own: number,
   session: SessionStats,
@@ -212,25 +224,9 @@ function amountStats(
   const passed = judged.filter(segment => segment.passed).length
   const others = segments.length - judged.length
   const usual = usualOfProgram(sessions, own, ({ reps }) => reps)
-  const ranked = sessions.filter(({ program, at }) => program === session.program && at <= now)
-  const most = (valueOf: (one: SessionStats) => number) =>
-    ranked.length >= MIN_RANKED && ranked.every(one => one.id === session.id || valueOf(one) < valueOf(session))
-      ? `the most of ${numberText(ranked.length)} ${WITH_PROGRAM}`
-      : nothing
   return [
-    stat(
-      'Repetitions',
-      numberText(session.reps),
-      dotted(
-        usual === undefined ? nothing : usualNote(session.reps, usual, { text: numberText }),
-        most(({ reps }) => reps),
-      ),
-    ),
-    stat(
-      'Distance',
-      distanceOf(viewer, session),
-      most(({ distance }) => distance ?? 0),
-    ),
+    stat('Repetitions', numberText(session.reps), usual && usualNote(session.reps, usual, { text: numberText })),
+    stat('Distance', distanceOf(viewer, session)),
     stat(
       'Segments passed',
       judged.length === 0 ? NONE : `${numberText(passed)} of ${numberText(judged.length)}`,
@@ -246,26 +242,18 @@ function segmentTable({ viewer, path, query }: Visit, segments: readonly Row[], 
   if (segments.length === 0) return html`<p class="muted">This session has no segments.</p>`
   const paged = paginate(segments, query, RECORD_ROWS)
   const graded = segments.filter(({ percentGrade, passed }) => percentGrade > 0 || !passed)
-  const [weakest, next] = graded.toSorted((a, b) => a.percentGrade - b.percentGrade)
-  const isWeakest = (one: Row) =>
-    one === weakest && one.passed && next !== undefined && weakest.percentGrade < next.percentGrade
   const isGraded = graded.some(({ position, type, passed }) => passed && passingAt(passing, position - 1, type) === 0)
   const known = new Set(segments.map(({ position, type }) => passingAt(passing, position - 1, type) ?? -1))
   const least = [...known].filter(grade => grade > 0)
   const tick = least.length === 1 ? ` at ${percentText(least[0] ?? 0)}` : ''
   return html`
-    ${table<Row>('Segments', segmentColumns(viewer, segments, isWeakest, passing), paged.rows)}
+    ${table<Row>('Segments', segmentColumns(viewer, segments, passing), paged.rows)}
     ${Math.max(...known) >= 0 && html`<p class="muted small">The tick${tick} is the passing grade of the program today. Segments without a bar are not judged${isGraded && ', but count in the grade'}.</p>`}
     ${tableFoot(path, query, paged, 'rows')}
   `
 }
 
-function segmentColumns(
-  viewer: Viewer,
-  segments: readonly Row[],
-  isWeakest: (segment: Row) => boolean,
-  passing: Passing,
-): TableColumn<Row>[] {
+function segmentColumns(viewer: Viewer, segments: readonly Row[], passing: Passing): TableColumn<Row>[] {
   const distance: TableColumn<Row> = {
     title: label('distanceTravelled'),
     numeric: true,
@@ -277,7 +265,7 @@ function segmentColumns(
       title: 'Segment',
       line: 'first',
       cell: segment =>
-        html`${segment.position} ${typeName(viewer, segment.type)}${isWeakest(segment) ? html` <span class="state">Weakest</span>` : nothing}${segment.passed ? nothing : html` ${resultMark(false)}`}`,
+        html`${segment.position} ${typeName(viewer, segment.type)}${segment.passed ? nothing : html` ${resultMark(false)}`}`,
     },
     {
       title: html`<span class="hidden">Bar</span>`,
@@ -305,7 +293,7 @@ function segmentColumns(
       numeric: true,
       line: 'second',
       cell: ({ durationMeasured, durationTarget }) =>
-        `${durationText(durationMeasured)}${durationTarget === 0 || durationTarget === durationMeasured ? '' : ` of ${durationText(durationTarget)}`}`,
+        `${timerText(durationMeasured)}${durationTarget === 0 || durationTarget === durationMeasured ? '' : ` of ${timerText(durationTarget)}`}`,
     },
     {
       title: label('repsMeasured'),

@@ -14,6 +14,7 @@ import type { Reader, Viewer, Visit } from '../../page.ts'
 import { typeName, readPrograms } from '../../text/names.ts'
 import { comparedDays, daysName, type Period, periodText, timeOfDays } from '../../text/period.ts'
 import { countText, longDistanceText, numberText, percentText } from '../../text/text.ts'
+import { example, EXAMPLE_TRAINING } from '../example.ts'
 import { addressOf, areaPages, daysAddress, daysBefore, fewAtOnce, figureTiles, isFiltered } from '../area.ts'
 import {
   barPicture,
@@ -40,6 +41,7 @@ export const trainingPages = areaPages<TrainingQuery, ShownTraining, SessionStat
   nothingYet: () => [
     'No training sessions yet',
     'This page will show your sessions with their grades, repetitions and distances over time.',
+    example(...EXAMPLE_TRAINING),
   ],
   read: readTraining,
   none: (_viewer, shown) => [

@@ -1,9 +1,16 @@
 import { DAY_MS, formatDate } from '../../../contract/time.ts'
 import { notFound } from '../../../contract/errors.ts'
-import { knownYears, type Totals, type YearStatistics, yearStatistics, type KnownDay } from '../../../stats/year.ts'
+import {
+  knownYears,
+  type KnownDay,
+  type Totals,
+  type YearStatistics,
+  yearsTogether,
+  yearStatistics,
+} from '../../../stats/year.ts'
 import { trainingHistory } from '../../../stats/training-history.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
-import { card, dotted, noRecords, stat } from '../../layout/components.ts'
+import { card, dotted, noRecords, stat, table, type TableColumn } from '../../layout/components.ts'
 import { figure, html, type Html, nothing, type Part } from '../../html.ts'
 import { type DashboardPage, type Reader, view, type Viewer, type Visit } from '../../page.ts'
 import { daysName, timeOfDays } from '../../text/period.ts'
@@ -16,6 +23,7 @@ import {
   NONE,
   numberText,
   partText,
+  percentText,
   shortDay,
   dateText,
   yearOf,
@@ -24,6 +32,7 @@ import { shareBars } from '../locks/locks.ts'
 import { lockedPercent } from '../locks/list.ts'
 import { lockText } from '../locks/states.ts'
 import { type Figure, figureTiles, stepTo } from '../area.ts'
+import { example, EXAMPLE_YEAR } from '../example.ts'
 import { barPicture, boundaries, GRADES, inParts } from '../parts.ts'
 import { amountBars, gradePicture, type ShownSessions } from '../training/pictures.ts'
 import { countedUntil } from '../../../stats/known-time.ts'
@@ -49,7 +58,7 @@ async function showYear(visit: Visit) {
   const title = `Year ${year}`
   if (statistics.firstTraining === undefined && statistics.firstLock === undefined) {
     const text = 'This page will show the totals of the year, each of its days, and the highest values so far.'
-    return view({ title, body: noRecords(viewer, 'Nothing here yet', lockText(text, viewer)) })
+    return view({ title, body: noRecords(viewer, 'Nothing here yet', lockText(text, viewer), example(EXAMPLE_YEAR)) })
   }
   const step = (rel: 'prev' | 'next', to: number) =>
     stepTo(rel, years.includes(to) ? `/year/${to}` : undefined, String(to))
@@ -58,7 +67,7 @@ async function showYear(visit: Visit) {
     title,
     actions,
     lead: html`<span class="news">${daysNews(viewer, knownDays(viewer, statistics))}</span>`,
-    body: await yearCards(visit, statistics),
+    body: html`${await yearCards(visit, statistics)}${await allYears(visit)}`,
   })
 }
 
@@ -122,6 +131,25 @@ export async function yearCards(reader: Reader, statistics: YearStatistics): Pro
     ${daysCard(viewer, knownDays(viewer, statistics))}
     ${await monthPictures(reader, statistics)}
   `
+}
+
+/** The figures of all years, the newest first. Of an area that may not be read nothing is known. */
+async function allYears(reader: Reader): Promise<Html> {
+  const years = await yearsTogether(reader.store, ...askedBy(reader))
+  if (years.length < 2) return nothing
+  const locked = lockText('Time locked', reader.viewer)
+  const column = { numeric: true, line: 'second' } as const
+  const columns: readonly TableColumn<(typeof years)[number]>[] = [
+    { title: 'Year', line: 'first', cell: ({ year }) => html`<a href="/year/${year}">${year}</a>` },
+    { ...column, title: 'Training sessions', unit: ' sessions', cell: ({ sessions }) => numberText(sessions) },
+    { ...column, title: 'Median grade', line: 'first', unit: ' grade', cell: ({ grade }) => percentText(grade) },
+    { ...column, title: 'Repetitions', unit: ' reps', cell: ({ reps }) => numberText(reps) },
+    { ...column, title: locked, before: `${locked} `, cell: ({ locks }) => percentText(lockedPercent(locks)) },
+  ]
+  const from = years.some(({ sessions }) => sessions > 0) ? 1 : 4
+  const to = years.some(({ locks }) => locks.knownSeconds > 0) ? 5 : 4
+  const shown = [...columns.slice(0, 1), ...columns.slice(from, to)]
+  return card('All years', table('All years', shown, years.toReversed()), { id: 'years' })
 }
 
 /** Of days before the first record nothing is known. */
@@ -236,11 +264,9 @@ function recordCard({ viewer }: Reader, { year, isRunning, bests, stretch }: Yea
 function daysCard(viewer: Viewer, days: readonly KnownDay[]): Html {
   const trained = days.filter(({ sessions }) => sessions > 0).map(({ reps }) => reps)
   const shadeOf = shadesOf(trained)
-  const [most] = days.toSorted((a, b) => b.reps - a.reps)
   return card(
     'Days',
     html`
-      ${most !== undefined && most.reps > 0 && html`<p class="summary"><b>${numberText(most.reps)}</b> repetitions on ${shortDay(most.day * DAY_MS)}, the most of a day</p>`}
       ${daysCalendar(days.map(day => dayLook(viewer, day, `${day.sessions === 0 ? 'none' : shadeOf(day.reps)}${day.lockedSeconds > 0 ? ' under' : ''}`)))}
       <ul class="legend">
         ${trained.length > 0 ? html`<li>Repetitions:\u00a0${numberText(Math.min(...trained))}\u00a0${SHADES.map(shade => html`<i class="day ${shade}"></i>`)}\u00a0${numberText(Math.max(...trained))}</li>` : nothing}
@@ -256,7 +282,7 @@ function dayLook(viewer: Viewer, { day, sessions, reps, lockedSeconds }: KnownDa
   if (sessions === 0 && lockedSeconds === 0) return { date, look: 'none', text: '' }
   const text = [
     ...(sessions > 0 ? [countText(sessions, 'session'), countText(reps, 'rep')] : []),
-    ...(lockedSeconds > 0 ? [lockText(`${durationText(lockedSeconds)} locked`, viewer)] : []),
+    ...(lockedSeconds > 0 ? [lockText(`${hoursText(lockedSeconds)} locked`, viewer)] : []),
   ]
   return {
     date,

@@ -1,0 +1,67 @@
+import { formatDate } from '../../contract/time.ts'
+import { daysCalendar, SHADES } from '../charts/days.ts'
+import { boxes } from '../charts/plane.ts'
+import { html, type Html } from '../html.ts'
+import { stat } from '../layout/components.ts'
+import { dayBars, lastResults, weekBars } from './parts.ts'
+
+/** What a page shows of made-up records, for an account that has none. */
+export function example(...cards: readonly Html[]): Html {
+  return html`
+    <figure class="card example">
+      <figcaption><span class="state on">Example</span> <span>What this page shows once there are records</span></figcaption>
+      <div class="tiles" aria-hidden="true">${cards}</div>
+    </figure>
+  `
+}
+
+function tile(title: string, figure: string, unit: string, note: string, drawing: Html): Html {
+  return html`<section class="card tile"><h2>${title}</h2><p class="big">${figure} <small>${unit}</small></p><p class="muted">${note}</p>${drawing}</section>`
+}
+
+const grades = (digits: string) => [...digits].map(digit => ({ value: 84 + Number(digit), isPassed: digit !== '0' }))
+const heightOf = (grade: number) => (98 - grade) * 6
+const usual = boxes('usual', [{ x: [0, 100], y: [heightOf(92), heightOf(88)] }])
+const bars = (digits: string) => dayBars([...digits].map(digit => Number(digit) * 11))
+const weeks = (digits: string) =>
+  html`${bars(digits)}<span class="ends small muted"><span>12 weeks ago</span><span>This week</span></span>`
+
+const LOCK = html`
+  <section class="card tile wide">
+    <h2>Seven day lock</h2>
+    <dl class="stats">${stat('So far', '2 d 5 h', 'of 7 d')}${stat('Planned end', 'in 4 d 19 h')}${stat('Days locked', '18', 'of 28')}</dl>
+    ${bars('0038996000059996000399960794')}
+    <span class="ends small muted"><span>28 days ago</span><span>Today</span></span>
+  </section>
+`
+
+const AS_USUAL = '◆ as usual (88 to 92\u00a0%)'
+const LAST_TEN = lastResults(grades('4656577086'), heightOf, '90', usual, 72)
+const BY_NOW = 'usually 1,500 to 1,760 by now'
+
+export const EXAMPLE_OVERVIEW = [
+  html`<div class="tile wide"><p class="big">Locked, day 3 of 7</p><p>So far this week ▲ 2,180 repetitions, above usual</p></div>`,
+  LOCK,
+  tile('This week', '2,180', 'repetitions', BY_NOW, weekBars([420, 0, 510, 0, 640, 610, 0], 5)),
+  tile('Last session', '90\u00a0%', 'grade', AS_USUAL, LAST_TEN),
+]
+
+export const EXAMPLE_TRAINING = [
+  tile('Grade', '90\u00a0%', 'last week', AS_USUAL, LAST_TEN),
+  tile('Repetitions per week', '2,180', 'this week so far', BY_NOW, weeks('564745660788')),
+]
+
+export const EXAMPLE_LOCKS = tile('Locked by week', '54\u00a0%', 'this week', '▲ above usual', weeks('343504433745'))
+
+const dayLooks = Array.from({ length: 178 }, (_, day) => {
+  const shade = day % 7 === 3 || day % 5 === 1 ? 'none' : (SHADES[((day * 7) % 11) % SHADES.length] ?? 'none')
+  return { date: formatDate(20_454 + day), look: `${shade}${day % 16 > 9 ? ' under' : ''}`, text: '' }
+})
+
+export const EXAMPLE_YEAR = html`
+  <section class="card tile wide">
+    <h2>Days</h2>
+    ${daysCalendar(dayLooks)}
+    <p class="small muted">The darker, the more repetitions; a dot: locked.</p>
+  </section>
+`
