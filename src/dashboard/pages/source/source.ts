@@ -285,11 +285,13 @@ function actionsOf(visit: Visit, connection: Connection, source: SourceStatus | 
   const { state, sealed_key: key } = connection
   const needsKey = state !== 'done' && (key === null || problemNow(visit, connection, source)?.needsKey === true)
   const canGoOn = state === 'stopped' && !needsKey
+  const isComplete = source?.completedAt != null
   return html`
     <div class="buttons">
       ${needsKey ? link('key', 'Change key', true) : nothing}
       ${canGoOn ? button('continue', 'Continue', true) : nothing}
       ${state === 'waiting' || state === 'due' ? html`${button('pull', 'Pull now')}${button('stop', 'Stop')}` : nothing}
+      ${isComplete && html`<a href="/">Go to the overview</a>`}
     </div>
     <details>
       <summary>Change this source</summary>
