@@ -17,7 +17,7 @@ export async function withUses(store: Store, templates: readonly StoredTemplate<
   return templates.map(template => {
     const ofAllOwners = byTemplate.get(template.record.id) ?? []
     const ended = ofAllOwners.filter(({ running }) => running === 0)
-    const known = ended.filter(({ length }) => length > 0).toSorted((a, b) => a.length - b.length)
+    const known = ended.filter(({ length }) => length > 0)
     return {
       ...template,
       /** Those that ended, and how many of them not early. */
@@ -25,10 +25,8 @@ export async function withUses(store: Store, templates: readonly StoredTemplate<
       completed: sum(ended.map(({ completed }) => completed)),
       /** When one began that is running. */
       runningSince: ofAllOwners.find(({ running }) => running > 0)?.last,
-      /** Of those that ended, the shortest first, where the record has an end. In milliseconds. */
-      lengths: known.flatMap(({ length, sessions, completed }) =>
-        Array.from({ length: sessions }, (_, index) => ({ length, isCompleted: index < completed })),
-      ),
+      /** Of those that ended, where the record has an end. In milliseconds. */
+      lengths: known.flatMap(({ length, sessions }) => Array.from({ length: sessions }, () => length)),
       /** When a session with it began last; null when there was none. */
       last: ofAllOwners.length === 0 ? null : Math.max(...ofAllOwners.map(({ last }) => last)),
     }

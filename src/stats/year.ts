@@ -41,7 +41,7 @@ export async function knownYears(store: Store, access: YearAccess, query: Omit<Y
   return Array.from({ length: last - first + 1 }, (_, index) => first + index)
 }
 
-/** The figures of each of these years, of the one that is running up to today. */
+/** The figures of each known year, the oldest first; of the one that is running, up to today. */
 export async function yearsTogether(store: Store, access: YearAccess, query: Omit<YearQuery, 'year'>) {
   const { timeZone, now, until } = query
   const clock = zoneClock(timeZone)

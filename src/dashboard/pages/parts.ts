@@ -267,13 +267,14 @@ export function dayBars(shares: readonly number[]): Html {
 /** A bar for each day of a week, from Monday on, of which `today` is not over. */
 export function weekBars(reps: readonly number[], today: number): Html {
   const width = 100 / WEEKDAYS.length
-  const bars = reps.map((value, day): Box => {
-    return { x: [(day + 0.15) * width, (day + 0.85) * width], y: [100 - (value * 82) / Math.max(...reps, 1), 100] }
-  })
-  const texts = bars.map(
-    ({ x, y }, day) => (reps[day] ?? 0) > 0 && markText((x[0] + x[1]) / 2, y[0], numberText(reps[day] ?? 0)),
-  )
-  const names = WEEKDAYS.map((name, day) => html`<text class="main" x="${percent((day + 0.5) * width)}">${name}</text>`)
+  const top = (value: number) => 100 - (value * 82) / Math.max(...reps, 1)
+  const middle = (day: number) => (day + 0.5) * width
+  const bars = reps.map((value, day): Box => ({
+    x: [(day + 0.15) * width, (day + 0.85) * width],
+    y: [top(value), 100],
+  }))
+  const texts = reps.map((value, day) => value > 0 && markText(middle(day), top(value), numberText(value)))
+  const names = WEEKDAYS.map((name, day) => html`<text class="main" x="${percent(middle(day))}">${name}</text>`)
   return strip(
     html`${levels('grid', [{ x: [0, 100], y: 100 }])}${boxes('solid', bars.toSpliced(today, 1))}${boxes('so-far', bars.slice(today, today + 1))}${texts}<svg class="times" y="100%">${names}</svg>`,
     96,

@@ -212,10 +212,8 @@ export function hoursText(seconds: number): string {
 /** `1:09`, as clocks that count seconds show it. */
 export function timerText(seconds: number): string {
   const [minutes, rest] = [Math.floor(seconds / 60), Math.floor(seconds % 60)]
-  return TIMER.format({ hours: Math.floor(minutes / 60), minutes: minutes % 60, seconds: rest }).replace(
-    /^0(?=\d:)/,
-    '',
-  )
+  const text = TIMER.format({ hours: Math.floor(minutes / 60), minutes: minutes % 60, seconds: rest })
+  return text.replace(/^0(?=\d:)/, '')
 }
 
 const TIMER = new Intl.DurationFormat('en', { style: 'digital', hoursDisplay: 'auto' })

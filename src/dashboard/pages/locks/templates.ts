@@ -118,8 +118,7 @@ function completedText({ sessions, completed }: TemplateUse): Part {
 }
 
 function medianText({ lengths }: TemplateUse): Html {
-  const all = lengths.map(({ length }) => length)
-  const median = percentileOf(0.5, all)
+  const median = percentileOf(0.5, lengths)
   return median === undefined ? NO_LOCKS : html`<span class="nowrap">${durationText(median / 1000)}</span>`
 }
 
@@ -197,8 +196,8 @@ async function showTemplate(visit: Visit) {
 function plannedText({ record, lengths }: TemplateUse): Part {
   // As locks are said to be late.
   const [low, high] = plannedOf(record)
-  const shorter = lengths.filter(({ length }) => low - length >= MINUTE_MS).length
-  const longer = lengths.filter(({ length }) => length - high >= MINUTE_MS).length
+  const shorter = lengths.filter(length => low - length >= MINUTE_MS).length
+  const longer = lengths.filter(length => length - high >= MINUTE_MS).length
   return lengths.length === 0
     ? undefined
     : `${numberText(lengths.length - shorter - longer)} as long as planned${shorter > 0 ? `, ${numberText(shorter)} shorter` : ''}${longer > 0 ? `, ${numberText(longer)} longer` : ''}`

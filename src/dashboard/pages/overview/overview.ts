@@ -48,8 +48,8 @@ async function showOverview(visit: Visit) {
     return view({
       title: 'Overview',
       heading: html`Bring your records in`,
-      lead: 'Lockstep keeps your lock and training history and shows how it goes. Choose a way to bring it in. Below is an example of this page.',
-      body: html`${notice}${bothWays}${example(...EXAMPLE_OVERVIEW)}`,
+      lead: 'Lockstep keeps your lock and training history and shows how it goes. Choose a way to bring it in.',
+      body: html`${notice}${bothWays}${!visit.viewer.discreet && example(...EXAMPLE_OVERVIEW)}`,
     })
   const { heading, news, cards, trained, locked } = shown
   const since = await sinceLastLook(visit, trained, locked)

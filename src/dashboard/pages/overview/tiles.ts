@@ -116,13 +116,14 @@ export async function lastSession(
   const rank = gradeRank(sessions, last, limit)
   const ten = tenWith(last, sessions.slice(0, index + 1))
   const document = passed ? undefined : (await trainingRecords(store, pageAccess.sessions('dtt'), [id])).get(id)
-  const found = await programQueries.find(store, pageAccess.ofAll('training_template'), passed ? [] : [program])
+  const templates = pageAccess.ofAll('training_template')
+  const found = passed ? undefined : await programQueries.find(store, templates, [program])
   const { TrainerSegment: segments = [] } = JSON.parse(document ?? '{}') as Partial<TrainingSession>
   return tile(
     html`<a href="/training/${id}">Last session</a>`,
     html`
       <p class="big">${percentText(grade)} <small>grade</small></p>
-      ${passed ? nothing : html`<p>${dotted(resultMark(false), failedNote(viewer, segments, found.get(program)?.record))}</p>`}
+      ${passed ? nothing : html`<p>${dotted(resultMark(false), failedNote(viewer, segments, found?.get(program)?.record))}</p>`}
       <p>${gradeNote(grade, usual, rank)}</p>
       <p class="muted">${dotted(programLink(programs, program), countText(reps, 'repetition'), timeAgo(viewer, at, now))}</p>
       ${ten.length < 2 ? nothing : html`<p class="small muted">Last ${ten.length} with this program${ten.every(one => one.passed) ? nothing : '; hollow: not passed'}</p>${lastGrades(viewer, ten, last, usual)}`}

@@ -170,8 +170,8 @@ function sourceTable({ viewer }: Visit, rows: readonly SourceRow[]): Html {
         title: 'Records',
         line: 'second',
         cell: ({ training, locks, others }) => {
-          const rest = others > 0 && countText(others, 'template or device', 'templates and devices')
-          return dotted(countText(training, 'training session'), countText(locks, 'lock'), rest || nothing)
+          const rest = others > 0 ? countText(others, 'template or device', 'templates and devices') : undefined
+          return dotted(countText(training, 'training session'), countText(locks, 'lock'), rest)
         },
       },
       {

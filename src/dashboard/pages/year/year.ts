@@ -137,18 +137,25 @@ export async function yearCards(reader: Reader, statistics: YearStatistics): Pro
 async function allYears(reader: Reader): Promise<Html> {
   const years = await yearsTogether(reader.store, ...askedBy(reader))
   if (years.length < 2) return nothing
-  const locked = lockText('Time locked', reader.viewer)
+  const title = lockText('Time locked', reader.viewer)
   const column = { numeric: true, line: 'second' } as const
-  const columns: readonly TableColumn<(typeof years)[number]>[] = [
-    { title: 'Year', line: 'first', cell: ({ year }) => html`<a href="/year/${year}">${year}</a>` },
+  type Column = TableColumn<(typeof years)[number]>
+  const training: readonly Column[] = [
     { ...column, title: 'Training sessions', unit: ' sessions', cell: ({ sessions }) => numberText(sessions) },
     { ...column, title: 'Median grade', line: 'first', unit: ' grade', cell: ({ grade }) => percentText(grade) },
     { ...column, title: 'Repetitions', unit: ' reps', cell: ({ reps }) => numberText(reps) },
-    { ...column, title: locked, before: `${locked} `, cell: ({ locks }) => percentText(lockedPercent(locks)) },
   ]
-  const from = years.some(({ sessions }) => sessions > 0) ? 1 : 4
-  const to = years.some(({ locks }) => locks.knownSeconds > 0) ? 5 : 4
-  const shown = [...columns.slice(0, 1), ...columns.slice(from, to)]
+  const share: Column = {
+    ...column,
+    title,
+    before: `${title} `,
+    cell: ({ locks }) => percentText(lockedPercent(locks)),
+  }
+  const shown: readonly Column[] = [
+    { title: 'Year', line: 'first', cell: ({ year }) => html`<a href="/year/${year}">${year}</a>` },
+    ...(years.some(({ sessions }) => sessions > 0) ? training : []),
+    ...(years.some(one => one.locks.knownSeconds > 0) ? [share] : []),
+  ]
   return card('All years', table('All years', shown, years.toReversed()), { id: 'years' })
 }
 
