@@ -145,12 +145,8 @@ async function allYears(reader: Reader): Promise<Html> {
     { ...column, title: 'Median grade', line: 'first', unit: ' grade', cell: ({ grade }) => percentText(grade) },
     { ...column, title: 'Repetitions', unit: ' reps', cell: ({ reps }) => numberText(reps) },
   ]
-  const share: Column = {
-    ...column,
-    title,
-    before: `${title} `,
-    cell: ({ locks }) => percentText(lockedPercent(locks)),
-  }
+  const cell: Column['cell'] = ({ locks }) => percentText(lockedPercent(locks))
+  const share: Column = { ...column, title, before: `${title} `, cell }
   const shown: readonly Column[] = [
     { title: 'Year', line: 'first', cell: ({ year }) => html`<a href="/year/${year}">${year}</a>` },
     ...(years.some(({ sessions }) => sessions > 0) ? training : []),
