@@ -44,13 +44,10 @@ export function legendOf(items: readonly LegendItem[]): Html {
   return html`<ul class="legend">${items.map(([look, text]) => html`<li>${look !== '' && legendMark(look)}${text}</li>`)}</ul>`
 }
 
-/** Of dots, of which those that were not passed, or else not as they should be, are hollow. */
-export function resultLegend(
-  passed: readonly boolean[],
-  [yes, no]: readonly [yes: string, no: string] = ['Passed', 'Not passed'],
-): LegendItem[] {
-  const hollow: LegendItem[] = passed.every(Boolean) ? [] : [['hollow', no]]
-  return passed.length === 0 ? [] : [['filled', yes], ...hollow]
+/** Of dots, of which those that were not passed are hollow. */
+export function resultLegend(passed: readonly boolean[]): LegendItem[] {
+  const hollow: LegendItem[] = passed.every(Boolean) ? [] : [['hollow', 'Not passed']]
+  return passed.length === 0 ? [] : [['filled', 'Passed'], ...hollow]
 }
 
 /** A mark as pictures draw it, beside the text that says what it means. */
@@ -62,7 +59,7 @@ function markOf(look: string): Html {
   const dot = ({ filled: 'filled', hollow: 'hollow', running: 'so-far' } as const)[look]
   if (dot !== undefined) return dots(dot, { x: at => at, y: value => value }, [{ at: 50, value: 50 }])
   if (['line', 'goal', 'grid'].includes(look)) return levels(look, [{ x: [0, 100], y: 50 }])
-  return look === 'tick' ? tickAt(50) : boxes(look, [{ x: [0, 100], y: [0, 100] }])
+  return look === 'tick' || look === 'spread' ? tickAt(50, look) : boxes(look, [{ x: [0, 100], y: [0, 100] }])
 }
 
 interface Figures<Row> {

@@ -134,8 +134,8 @@ export function boxes(look: string, all: readonly Box[]): Html {
 }
 
 /** An upright mark across a bar, of the same width everywhere. */
-export function tickAt(x: number): Html {
-  return html`<line class="tick" x1="${percent(x)}" x2="${percent(x)}" y1="-20%" y2="120%"/>`
+export function tickAt(x: number, look = 'tick'): Html {
+  return html`<line class="${look}" x1="${percent(x)}" x2="${percent(x)}" y1="-20%" y2="120%"/>`
 }
 
 /** An area between two values at some places, broken at null. */

@@ -46,7 +46,8 @@ export function emptyState(title: string, text: Part, action: Part = nothing): H
 /** Shown where there are no records yet: how the owner of the account brings them in. */
 export function noRecords(viewer: Viewer, title: string, text: Part, example: Part = nothing): Html {
   const isOwn = viewer.subject.id === viewer.session.accountId
-  return html`${emptyState(title, text)}${isOwn && bothWays}${isOwn && !viewer.discreet && example}`
+  const ways = html`<p class="buttons">${CONNECT}${UPLOAD}</p>`
+  return html`${emptyState(title, text, isOwn && ways)}${isOwn && !viewer.discreet && example}`
 }
 
 /** A way to bring records in: what it needs, how long it takes, and its button. */
@@ -59,20 +60,22 @@ type Way = readonly [icon: string, title: string, needs: string, time: string]
 export const SERVER_WAY: Way = [
   'M4 4h16v6H4zM4 14h16v6H4zM7 7h1M7 17h1M12 7h5M12 17h5',
   'From a server',
-  'A service with this API that holds your history, such as another Lockstep. You need its address and an API key made there. Nothing is changed there.',
+  'Your history is copied from another Lockstep, or a service with the same API, and stays current. You need its address and an API key made there. Nothing is changed there.',
   'About a minute for each year of history; after that, only new records',
 ]
 
 export const FILE_WAY: Way = [
   'M4 3h8l5 5v13H4zM12 3v5h5M7 13h7M7 17h7',
   'From a file',
-  'An export of Lockstep, a table saved as CSV, or a saved response of the API. You see what is in it before it is stored.',
+  'An export of Lockstep, a saved response of the API, or a table (CSV), also one that you fill in by hand. You see what is in it before it is stored.',
   'A few seconds',
 ]
 
 export const CONNECT = html`<a class="button primary" href="/source/connect">Connect a server</a>`
 
-export const bothWays = html`<div class="tiles">${way(SERVER_WAY, CONNECT)}${way(FILE_WAY, html`<a class="button" href="/source/upload">Upload a file</a>`)}</div>`
+const UPLOAD = html`<a class="button" href="/source/upload">Upload a file</a>`
+
+export const bothWays = html`<div class="tiles">${way(SERVER_WAY, CONNECT)}${way(FILE_WAY, UPLOAD)}</div>`
 
 export function stat(name: string, value: Part, note?: Part, look = 'stat'): Html {
   return html`<div class="${look}"><dt>${name}</dt><dd>${value}${note === undefined ? nothing : html`<small>${note}</small>`}</dd></div>`

@@ -331,23 +331,18 @@ export function partFigures(
   })
 }
 
-/** The pale band behind marks: at the middle of each part, what is usual there, or another range. */
-export function rangeBand(
-  space: Plane,
-  parts: readonly Place[],
-  ranges: readonly (Usual | null | undefined)[],
-  look = 'usual',
-): Html {
+/** The pale band behind marks: at the middle of each part, what is usual there. */
+export function rangeBand(space: Plane, parts: readonly Place[], ranges: readonly (Usual | undefined)[]): Html {
   const edges = ranges.flatMap((range, index): (Edges | null)[] => {
     const part = parts[index]
-    if (range == null || part === undefined) return [null]
+    if (range === undefined || part === undefined) return [null]
     const [left, right] = placeOf(space, part)
     const [low, high] = [space.y(range.low), space.y(range.high)]
-    const isEnd = (beside: number) => ranges[beside] == null
+    const isEnd = (beside: number) => ranges[beside] === undefined
     const places = [...(isEnd(index - 1) ? [left] : []), (left + right) / 2, ...(isEnd(index + 1) ? [right] : [])]
     return places.map(x => ({ x, low, high }))
   })
-  return edges.length === 0 ? nothing : band(look, edges)
+  return edges.length === 0 ? nothing : band('usual', edges)
 }
 
 export function breakLegend(breaks: Html): LegendItem[] {
@@ -516,7 +511,8 @@ export function summaryOf(
   const current = parts.findIndex(({ isCurrent }) => isCurrent)
   const running = measured[current]?.value ?? null
   if (running !== null && (isShare || (running > 0 && (byNow !== undefined || last?.usual === undefined)))) {
-    const before = last !== undefined && last.part === parts[current - 1] ? `; last ${unit} ${text(last.value)}` : ''
+    const isBefore = last !== undefined && last.part === parts[current - 1]
+    const before = isBefore && (isShare || byNow === undefined) ? `; last ${unit} ${text(last.value)}` : ''
     const stands = byNow && `, usually ${rangeText(byNow)}${isShare ? '\u00a0%' : ''} by now`
     return html`<b>${text(running)}</b> ${isShare ? 'of ' : ''}this ${unit} so far${stands}${before}`
   }

@@ -5,9 +5,9 @@ import { readKnownTime, countedUntil } from '../../../stats/known-time.ts'
 import { lockHistory } from '../../../stats/lock-history.ts'
 import { lockRecords, someLocks } from '../../../stats/lock-queries.ts'
 import { latestLocks, lockTemplates, type TemplateUse, withUses } from '../../../stats/lock-template-queries.ts'
-import { boxes, levels, type Range } from '../../charts/plane.ts'
+import { boxes, levels, markText, type Range } from '../../charts/plane.ts'
 import { MINUTE_MS } from '../../../contract/time.ts'
-import { type LegendItem, legendOf, resultLegend } from '../../charts/picture.ts'
+import { type LegendItem, legendOf } from '../../charts/picture.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
 import { label } from '../../text/labels.ts'
 import { personName, personOf, recordName } from '../../text/names.ts'
@@ -29,7 +29,7 @@ import {
 import { dateText, durationText, NONE, numberText, partText, unbroken } from '../../text/text.ts'
 import { stateName } from './states.ts'
 import { lockRow, lockTable } from './list.ts'
-import { lastResults, leastNews } from '../parts.ts'
+import { leastNews, strip } from '../parts.ts'
 import { endingOf } from './time.ts'
 
 const OF_TEMPLATES = { section: 'lockTemplates', area: 'lkbx' } as const
@@ -48,7 +48,6 @@ async function showTemplates(visit: Visit) {
     used.toSorted((a, b) => (b.last ?? 0) - (a.last ?? 0)),
     query,
   )
-  const completed = [...latest.values()].flat().map(one => one.completed > 0)
   return view({
     title: 'Lock templates',
     lead: leastNews(
@@ -66,7 +65,7 @@ async function showTemplates(visit: Visit) {
             'No lock templates yet',
             'This page will show the rules that lock sessions start from: how long they last, when breaks are due, and what changes their length.',
           )
-        : html`<section class="card" id="sessions">${legendOf(lengthsLegend(viewer, completed))}${table('Lock templates', lockTemplateColumns(viewer, latest), shown.rows)}${tableFoot(path, query, shown)}</section>`,
+        : html`<section class="card" id="sessions">${legendOf(lengthsLegend(viewer, used, latest))}${table('Lock templates', lockTemplateColumns(viewer, latest), shown.rows)}${tableFoot(path, query, shown)}</section>`,
   })
 }
 
@@ -127,26 +126,31 @@ function plannedOf({ isRandomDuration, minDuration, maxDuration, duration }: Loc
   return isRandomDuration ? [(minDuration ?? 0) * 1000, (maxDuration ?? 0) * 1000] : [duration * 1000, duration * 1000]
 }
 
-/** Of how long locks lasted, in a list: on what is planned, with a line at half of that. */
+/** Bars of how long locks lasted, in a list, on the length that is planned, or a band where it is random. */
 function latestMarks({ record }: TemplateUse, latest: Latest): Html {
-  const results = (latest.get(record.id) ?? []).map(({ length, completed }) => {
-    return { value: length, isPassed: completed > 0 }
-  })
+  const results = latest.get(record.id) ?? []
   const last = results.at(-1)
   if (last === undefined) return html`<span class="muted">None has ended yet</span>`
   const [low, high] = plannedOf(record)
-  const lengths = results.map(({ value }) => value)
-  const [least, most] = [Math.min(low / 2, ...lengths), Math.max(1, high, ...lengths)]
-  const y = (length: number) => 92 - ((length - least) * 74) / (most - least)
-  const behind = html`${levels('grid', [{ x: [0, 100], y: y(low / 2) }])}${boxes('usual', [{ x: [0, 100], y: [y(high) - 5, y(low) + 5] }])}`
-  return lastResults(results, y, durationText(last.value / 1000), behind)
+  const most = Math.max(1, high, ...results.map(({ length }) => length))
+  const y = (length: number) => 100 - (length * 90) / most
+  const bars = results.map(({ length, completed }, index) => {
+    const x = (index + 10 - results.length) * 10
+    return boxes(completed > 0 ? 'solid' : 'so-far', [{ x: [x + 1.5, x + 8.5], y: [y(length), 100] }])
+  })
+  const x: Range = [100 - 10 * results.length, 100]
+  const planned = low < high ? boxes('usual', [{ x, y: [y(high), y(low)] }]) : levels('goal', [{ x, y: y(high) }])
+  return strip(html`${planned}${bars}${markText(100, y(last.length), durationText(last.length / 1000), ' at-end')}`)
 }
 
-function lengthsLegend(viewer: Viewer, completed: readonly boolean[]): readonly LegendItem[] {
+function lengthsLegend(viewer: Viewer, used: readonly TemplateUse[], latest: Latest): LegendItem[] {
+  const isAnyMissed = [...latest.values()].flat().some(({ completed }) => completed === 0)
+  const isAnyRandom = used.some(({ record }) => record.isRandomDuration)
   return [
-    ...resultLegend(completed, [stateName('completed', viewer), 'Not completed']),
-    ['usual', 'Planned'],
-    ['grid', 'Half the plan'],
+    ['solid', stateName('completed', viewer)],
+    ...(isAnyMissed ? ([['so-far', 'Not completed']] as const) : []),
+    ['goal', 'Planned'],
+    ...(isAnyRandom ? ([['usual', 'Planned, at random']] as const) : []),
   ]
 }
 

@@ -63,6 +63,7 @@ export function gradePicture(viewer: Viewer, shown: ShownSessions, byType: Html 
   const line = points.filter(point => point !== null)
   const end = line.at(-1)
   const running = line.filter(({ isCurrent }) => isCurrent)
+  const spreads = line.flatMap(({ at, low, high }) => [{ at, value: low }, { at, value: high }, null])
   const drawn = isDense ? line.flatMap(({ low, high }) => [low, high]) : marks.map(({ value }) => value)
   const space = planeOf(viewer, shown, [...drawn, ...ends(usual)])
   // The time between sessions with a program is no break.
@@ -83,7 +84,7 @@ export function gradePicture(viewer: Viewer, shown: ShownSessions, byType: Html 
     drawing:
       drawn.length === 0
         ? undefined
-        : html`${space.axes}${isDense ? rangeBand(space, time.parts, summary.spreads, 'spread') : nothing}${rangeBand(space, places, usual)}${breaks}${linePath('line', space, points)}${resultDots(space, [...running, ...marks])}${end && markText(space.x(end.until), space.y(end.value), numberText(end.value), ' at-end')}`,
+        : html`${space.axes}${rangeBand(space, places, usual)}${isDense && linePath('spread', space, spreads)}${breaks}${linePath('line', space, points)}${resultDots(space, [...running, ...marks])}${end && markText(space.x(end.until), space.y(end.value), numberText(end.value), ' at-end')}`,
     empty: `${NO_GRADES}.`,
     legend: drawn.length === 0 ? [] : legend,
     figures: isDense

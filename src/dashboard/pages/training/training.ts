@@ -263,7 +263,7 @@ function totalTiles(viewer: Viewer, shown: ShownTraining): Html {
         of: 'medianGrade',
         value: summary.grade?.median ?? null,
         before: before && (before.grade?.median ?? null),
-        note: period === undefined ? 'of all days' : undefined,
+        note: period === undefined ? 'of all sessions' : undefined,
         ...GRADES,
       },
       {
