@@ -87,8 +87,11 @@ interface Options {
 const ofThisWeek = { days: 1, reps: 400 }
 
 test('the overview begins with what is new: at most two items, for seven days', async () => {
-  assert.match((await newsAt([...steady, { days: 3 }, { days: 1 }])).tile, / So far this week ◆ Repetitions as usual /)
-  assert.match((await newsAt(steady)).tile, / So far this week ▼ \d+ repetitions?, below usual /)
+  assert.match(
+    (await newsAt([...steady, { days: 3 }, { days: 1 }])).tile,
+    / So far this week: \d+\srepetitions?, ◆\sas\susual /,
+  )
+  assert.match((await newsAt(steady)).tile, / So far this week: \d+\srepetitions?, ▼\sbelow\susual /)
   const best = await newsAt([...steady, ofThisWeek])
   assert.match(best.text, /^This week: 400 repetitions, the most so far/)
   assert.equal(best.links[0], '/training?from=2026-11-23&to=2026-11-27')
@@ -110,7 +113,7 @@ test('this week is compared with what is usual at the same day and time of the w
     { days: 7 * week + 6.9, reps: 200 },
   ])
   const { tile } = await newsAt([...weeks.flat(), { days: 1, reps: 30 }])
-  assert.match(tile, /So far this week ▲ 130 repetitions, above usual .* usually 102 to 108 by now 2 sessions/)
+  assert.match(tile, /So far this week: 130\srepetitions, ▲\sabove\susual .* usually 102 to 108 by now 2 sessions/)
 })
 
 test('nothing is new where too little is known, or the copy is old or has never been complete', async () => {

@@ -55,7 +55,7 @@ export function way([icon, title, needs, time]: Way, action: Html, more: Part = 
   return html`<section class="card way"><svg class="ring" viewBox="0 0 24 24" width="32" height="32" fill="none" stroke="currentColor" stroke-width="1.5" aria-hidden="true"><path d="${icon}"/></svg><h2>${title}</h2><p>${needs}</p><p class="small muted">${time}</p><div class="buttons">${action}</div>${more}</section>`
 }
 
-type Way = readonly [icon: string, title: string, needs: string, time: string]
+type Way = readonly [icon: string, title: string, needs: string, time: Part]
 
 export const SERVER_WAY: Way = [
   'M4 4h16v6H4zM4 14h16v6H4zM7 7h1M7 17h1M12 7h5M12 17h5',
@@ -67,8 +67,8 @@ export const SERVER_WAY: Way = [
 export const FILE_WAY: Way = [
   'M4 3h8l5 5v13H4zM12 3v5h5M7 13h7M7 17h7',
   'From a file',
-  'An export of Lockstep, a saved response of the API, or a table (CSV), also one that you fill in by hand. You see what is in it before it is stored.',
-  'A few seconds',
+  'An export of Lockstep, a table saved as CSV, or a saved response of the API. You see what is in it before it is stored.',
+  html`A few seconds. An empty table to fill in: <a href="/source/upload/training.csv" download>training</a>, <a href="/source/upload/locks.csv" download>locks</a>`,
 ]
 
 export const CONNECT = html`<a class="button primary" href="/source/connect">Connect a server</a>`

@@ -253,18 +253,17 @@ export function figureTiles(figures: readonly Figure[], scope: string, days?: Da
   )
 }
 
-/** `▼ from 62 % in the 12 weeks before`, `◆ as in the 12 weeks before (18,800)` where both read the same; once that was said, `▼ from 62 %`. */
+/** `down from 62 % in the 12 weeks before`, `as in the 12 weeks before (18,800)` where both read the same; once that was said, `down from 62 %`. */
 function verdictOf({ of, value, before, text }: Figure, { text: when, scope, address }: DaysBefore, isFirst: boolean) {
   if (before == null || value === null) return undefined
   const then = html`<a href="${address}">${figure(`${of} ${scope}`, before, text(before))}</a>`
-  if (text(value) === text(before)) return html`◆\u00a0as ${isFirst ? when : 'before'} (${then})`
+  if (text(value) === text(before)) return html`as ${isFirst ? when : 'before'} (${then})`
   return html`${fromText(value, before, then)}${isFirst && ` ${when}`}`
 }
 
-/** `▼ from 62 %`: how a value differs from one before, which `then` shows. */
+/** `down from 62 %`: how a value differs from one before, which `then` shows. */
 export function fromText(value: number, before: number, then: Part): Html {
-  const [sign, name] = value > before ? ['▲', 'up'] : ['▼', 'down']
-  return html`${sign}<span class="hidden"> ${name}</span>\u00a0from\u00a0${then}`
+  return html`${value > before ? 'up' : 'down'}\u00a0from\u00a0${then}`
 }
 
 type AddressFor = (changes: Partial<PeriodQuery>) => string

@@ -189,11 +189,10 @@ export function rangeText({ low, high }: Usual): string {
   return low === high ? numberText(low) : unbroken(`${numberText(low)} to ${numberText(high)}`)
 }
 
-/** `▲ 3,004 repetitions, above usual`, `◆ Repetitions as usual` */
-export function verdictText(value: number, usual: Usual, amount: string, subject: string): string {
+/** `3,004 repetitions, ▲ above usual` */
+export function verdictText(value: number, usual: Usual, amount: string): string {
   const beyond = beyondUsual(value, usual)
-  if (beyond === 0) return `◆\u00a0${subject} as usual`
-  return beyond > 0 ? `▲\u00a0${amount}, above usual` : `▼\u00a0${amount}, below usual`
+  return `${unbroken(amount)}, ${beyond === 0 ? '◆\u00a0as' : beyond > 0 ? '▲\u00a0above' : '▼\u00a0below'}\u00a0usual`
 }
 
 /** `▼ 36 below usual`, `◆ as usual` */
@@ -430,7 +429,7 @@ const COMPACT = numberFormat({ notation: 'compact' })
 /** What is usual is behind the bars. */
 function drawingOf(space: Plane, shown: Bars, usual: readonly (Usual | undefined)[]): Html {
   const { y } = space
-  const { series, goal } = shown
+  const { series, goal, byNow } = shown
   const { parts } = shown.time
   const last = parts.at(-1)
   const bars = parts.flatMap((part, index) => {
@@ -447,7 +446,7 @@ function drawingOf(space: Plane, shown: Bars, usual: readonly (Usual | undefined
     })
   })
   const looks = [...Map.groupBy(bars, ({ look }) => look)]
-  return html`${rangeBand(space, parts, usual)}${looks.map(([look, ofLook]) => boxes(look, ofLook))}${
+  return html`${rangeBand(space, parts, usual)}${byNow && last?.isCurrent && boxes('usual', [{ x: placeOf(space, last), y: [y(byNow.high), y(byNow.low)] }])}${looks.map(([look, ofLook]) => boxes(look, ofLook))}${
     goal === undefined || last === undefined ? nothing : levels('goal', [{ x: placeOf(space, last), y: y(goal.value) }])
   }${barTexts(space, shown, usual)}`
 }

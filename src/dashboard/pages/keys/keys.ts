@@ -92,7 +92,7 @@ async function showKeys(visit: Visit) {
       ${
         isEmpty
           ? emptyState('No keys yet', 'A key lets other software read your history, not change it.')
-          : html`<div class="card">${keyTable(visit, keys, entitled)}</div>`
+          : card('Your keys', keyTable(visit, keys, entitled))
       }
       ${card(
         'Use a key',

@@ -228,7 +228,7 @@ function marksOf(viewer: Viewer, row: LockRow): Part {
     !viewer.discreet &&
     html` <span class="state warn">${countText(lateBreaks, 'break')} too long</span>`
   const difference =
-    late !== 0 && html` <span class="state">${minutesText(Math.abs(late))} ${late > 0 ? 'late' : 'early'}</span>`
+    late !== 0 && html` <span class="state">${minutesText(Math.abs(late))} ${late > 0 ? 'over' : 'under'} plan</span>`
   return html`${isUsual ? nothing : html` ${stateMark(viewer, state, isActive)}`}${practiceMark(rules)}${isTyped ? TYPED : nothing}${breaks}${difference}`
 }
 

@@ -97,12 +97,12 @@ function nowLine({ viewer, now }: Visit, active: NonNullable<Active>): Html {
   )
 }
 
-/** `▲ Locked 96 %, above usual` of this week, where records are known up to now. */
+/** `locked 96 %, ▲ above usual` of this week, where records are known up to now. */
 export function lockVerdict(viewer: Viewer, shown: ShownLocks | undefined): string | undefined {
   const week = shown?.buckets.at(-1)
   if (week === undefined || shown?.usualByNow === undefined) return undefined
-  const [percent, time] = [lockedPercent(week) ?? 0, lockText('Locked', viewer)]
-  return verdictText(percent, shown.usualByNow, `${time} ${percentText(percent)}`, `${time} time`)
+  const percent = lockedPercent(week) ?? 0
+  return verdictText(percent, shown.usualByNow, `${lockText('locked', viewer)} ${percentText(percent)}`)
 }
 
 function lockTiles(viewer: Viewer, shown: ShownLocks, endings: ReadonlyMap<number, Ending> | undefined): Html {

@@ -5,7 +5,7 @@ import { readKnownTime, countedUntil } from '../../../stats/known-time.ts'
 import { lockHistory } from '../../../stats/lock-history.ts'
 import { lockRecords, someLocks } from '../../../stats/lock-queries.ts'
 import { latestLocks, lockTemplates, type TemplateUse, withUses } from '../../../stats/lock-template-queries.ts'
-import { boxes, levels, markText, type Range } from '../../charts/plane.ts'
+import { boxes, levels, type Range } from '../../charts/plane.ts'
 import { MINUTE_MS } from '../../../contract/time.ts'
 import { type LegendItem, legendOf } from '../../charts/picture.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
@@ -65,7 +65,7 @@ async function showTemplates(visit: Visit) {
             'No lock templates yet',
             'This page will show the rules that lock sessions start from: how long they last, when breaks are due, and what changes their length.',
           )
-        : html`<section class="card" id="sessions">${legendOf(lengthsLegend(viewer, used, latest))}${table('Lock templates', lockTemplateColumns(viewer, latest), shown.rows)}${tableFoot(path, query, shown)}</section>`,
+        : html`<section class="card" id="sessions">${legendOf(lengthsLegend(viewer, used))}${table('Lock templates', lockTemplateColumns(viewer, latest), shown.rows)}${tableFoot(path, query, shown)}</section>`,
   })
 }
 
@@ -82,7 +82,13 @@ export function lockTemplateColumns(viewer: Viewer, latest?: Latest): TableColum
     },
     ...(latest === undefined
       ? []
-      : [{ title: 'Last ten lengths', line: 'second', cell: (use: TemplateUse) => latestMarks(use, latest) } as const]),
+      : [
+          {
+            title: 'Last ten, beside the plan',
+            line: 'second',
+            cell: (use: TemplateUse) => latestMarks(use, latest),
+          } as const,
+        ]),
     { title: 'Median length', numeric: true, line: 'second', before: 'median ', cell: medianText },
     {
       title: stateName('completed', viewer),
@@ -126,31 +132,29 @@ function plannedOf({ isRandomDuration, minDuration, maxDuration, duration }: Loc
   return isRandomDuration ? [(minDuration ?? 0) * 1000, (maxDuration ?? 0) * 1000] : [duration * 1000, duration * 1000]
 }
 
-/** Bars of how long locks lasted, in a list, on the length that is planned, or a band where it is random. */
+/** Bars of how long locks lasted, in a list, with a line at the length that is planned, or a frame where it is random. */
 function latestMarks({ record }: TemplateUse, latest: Latest): Html {
   const results = latest.get(record.id) ?? []
-  const last = results.at(-1)
-  if (last === undefined) return html`<span class="muted">None has ended yet</span>`
+  if (results.length === 0) return html`<span class="muted">None has ended yet</span>`
   const [low, high] = plannedOf(record)
   const most = Math.max(1, high, ...results.map(({ length }) => length))
   const y = (length: number) => 100 - (length * 90) / most
   const bars = results.map(({ length, completed }, index) => {
     const x = (index + 10 - results.length) * 10
-    return boxes(completed > 0 ? 'solid' : 'so-far', [{ x: [x + 1.5, x + 8.5], y: [y(length), 100] }])
+    return boxes(completed > 0 ? 'solid' : 'missed', [{ x: [x + 1.5, x + 8.5], y: [y(length), 100] }])
   })
   const x: Range = [100 - 10 * results.length, 100]
-  const planned = low < high ? boxes('usual', [{ x, y: [y(high), y(low)] }]) : levels('goal', [{ x, y: y(high) }])
-  return strip(html`${planned}${bars}${markText(100, y(last.length), durationText(last.length / 1000), ' at-end')}`)
+  const planned = low < high ? boxes('ahead', [{ x, y: [y(high), y(low)] }]) : levels('goal', [{ x, y: y(high) }])
+  return strip(html`${bars}${planned}`)
 }
 
-function lengthsLegend(viewer: Viewer, used: readonly TemplateUse[], latest: Latest): LegendItem[] {
-  const isAnyMissed = [...latest.values()].flat().some(({ completed }) => completed === 0)
+function lengthsLegend(viewer: Viewer, used: readonly TemplateUse[]): LegendItem[] {
   const isAnyRandom = used.some(({ record }) => record.isRandomDuration)
   return [
     ['solid', stateName('completed', viewer)],
-    ...(isAnyMissed ? ([['so-far', 'Not completed']] as const) : []),
+    ['missed', 'Not completed'],
     ['goal', 'Planned'],
-    ...(isAnyRandom ? ([['usual', 'Planned, at random']] as const) : []),
+    ...(isAnyRandom ? ([['ahead', 'Planned, at random']] as const) : []),
   ]
 }
 

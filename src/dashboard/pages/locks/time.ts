@@ -70,7 +70,7 @@ export function headline(
   ...verdicts: readonly (string | undefined)[]
 ): Html | undefined {
   const [first, ...others] = viewer.copied === null ? verdicts.filter(one => one !== undefined) : []
-  const verdict = first === undefined ? undefined : dotted(`So far this week ${first}`, ...others)
+  const verdict = first === undefined ? undefined : dotted(`So far this week: ${first}`, ...others)
   const state =
     current === undefined ? noLockText(viewer, newest, until) : lockState(viewer, current, viewer.subject.id, until)
   if (state === undefined) return verdict

@@ -123,8 +123,8 @@ export async function lastSession(
     html`<a href="/training/${id}">Last session</a>`,
     html`
       <p class="big">${percentText(grade)} <small>grade</small></p>
-      ${passed ? nothing : html`<p>${dotted(resultMark(false), failedNote(viewer, segments, found?.get(program)?.record))}</p>`}
       <p>${gradeNote(grade, usual, rank)}</p>
+      ${passed ? nothing : html`<p>${dotted(resultMark(false), failedNote(viewer, segments, found?.get(program)?.record))}</p>`}
       <p class="muted">${dotted(programLink(programs, program), countText(reps, 'repetition'), timeAgo(viewer, at, now))}</p>
       ${ten.length < 2 ? nothing : html`<p class="small muted">Last ${ten.length} with this program${ten.every(one => one.passed) ? nothing : '; hollow: not passed'}</p>${lastGrades(viewer, ten, last, usual)}`}
     `,
@@ -162,7 +162,7 @@ export function weeksCard(
   if (strips.length === 0) return nothing
   return card(
     'Last 12 weeks',
-    html`${patterns}<div class="multiples">${strips}</div><p class="small muted">One mark a week; the grey band is what is usual.</p>`,
+    html`${patterns}<div class="multiples">${strips}</div><p class="small muted">A mark is a week, the highest with its figure; the grey band is what is usual.</p>`,
     { actions: html`<span class="muted">${period && daysText(period)}</span>` },
   )
 }

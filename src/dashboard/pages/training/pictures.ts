@@ -62,7 +62,7 @@ export function gradePicture(viewer: Viewer, shown: ShownSessions, byType: Html 
   const points = isOfProgram ? marks : medianPoints(shown)
   const line = points.filter(point => point !== null)
   const end = line.at(-1)
-  const running = line.filter(({ isCurrent }) => isCurrent)
+  const running = isDense ? line.filter(({ isCurrent }) => isCurrent) : []
   const spreads = line.flatMap(({ at, low, high }) => [{ at, value: low }, { at, value: high }, null])
   const drawn = isDense ? line.flatMap(({ low, high }) => [low, high]) : marks.map(({ value }) => value)
   const space = planeOf(viewer, shown, [...drawn, ...ends(usual)])

@@ -121,12 +121,15 @@ export function programColumns(
       numeric: true,
       line: 'second',
       before: 'last session ',
-      cell: ({ id }) => lastText(viewer, useOf.get(id)?.last, now),
+      cell({ id }) {
+        const at = useOf.get(id)?.last
+        return at == null ? html`<span class="muted">None yet</span>` : timeAgo(viewer, at, now)
+      },
     },
   ]
 }
 
-/** `91 %`, and below it `▲ from 68 % (first ten)`. */
+/** `91 %`, and below it `up from 68 % (first ten)`. */
 function medianText({ graded = 0, firstGrades = [], lastGrades = [] }: Partial<ProgramUse> = {}): Part {
   const [first, last] = [firstGrades, lastGrades.map(({ value }) => value)].map(ten => percentileOf(0.5, ten))
   if (first === undefined || last === undefined) return NONE
@@ -136,10 +139,6 @@ function medianText({ graded = 0, firstGrades = [], lastGrades = [] }: Partial<P
 
 function passedOf(grades: ProgramUse['lastGrades']): number {
   return grades.filter(({ isPassed }) => isPassed).length
-}
-
-function lastText(viewer: Viewer, at: number | null | undefined, now: number): Html {
-  return at == null ? html`<span class="muted">None yet</span>` : timeAgo(viewer, at, now)
 }
 
 /** How grades developed, as a line with the last one, on the scale of all programs. */

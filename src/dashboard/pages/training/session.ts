@@ -185,7 +185,7 @@ export function lastGrades(
   const space = { ...valueScale(gradeRange(values), percentText), x: (at: number) => at }
   const current = points.filter(({ id }) => id === session.id)
   return html`
-      <div class="plot"><svg class="plane" height="96" aria-hidden="true">${space.axes}
+      <div class="plot"><svg class="plane" height="112" aria-hidden="true">${space.axes}
         ${usual === undefined ? nothing : boxes('usual', [{ x: [0, 100], y: [space.y(usual.high), space.y(usual.low)] }])}
         ${points.map(({ at, value }, index) => {
           // Where the line goes up to both sides, there is room below.

@@ -50,7 +50,7 @@ export const trainingPages = areaPages<TrainingQuery, ShownTraining, SessionStat
   ],
   heading({ viewer }, { week, time }) {
     const verdict = endsThisWeek(time) ? weekVerdict(viewer, week) : undefined
-    return html`Training${verdict && html` <span class="verdict">So far this week ${verdict}</span>`}`
+    return html`Training${verdict && html` <span class="verdict">So far this week: ${verdict}</span>`}`
   },
   lead: ({ viewer }, shown) => gradeNews(viewer, shown),
   fields: ({ viewer }, { query, programs, known, types }) => fieldsOf(viewer, query, programs, known, types),
@@ -210,7 +210,7 @@ function weekSoFar({ viewer, now }: Reader, sessions: readonly SessionStats[]) {
 
 export function weekVerdict({ copied }: Viewer, { reps, usual }: ShownTraining['week']): string | undefined {
   if (usual === undefined || copied !== null) return undefined
-  return verdictText(reps, usual, countText(reps, 'repetition'), 'Repetitions')
+  return verdictText(reps, usual, countText(reps, 'repetition'))
 }
 
 export function medianFigure(median: number, scope: string, text: (grade: number) => string = percentText): Html {
