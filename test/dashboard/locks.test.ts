@@ -380,7 +380,7 @@ test('a running lock says how long it is locked since the last break, on which d
   const lock = shownText(await it.viewer.get('/locks/54'))
   assert.match(
     lock,
-    /Running Locked, day 4 of 5, 1 break too long .* So far 3\sd of 5\sd 2\sd locked 1\sd since the last break Breaks 1 1\sd in breaks, 1 over 30\smin /,
+    /Running Locked, day 4 of 5, 1 break too long .* So far 3\sd of 5\sd 2\sd locked 1\sd since the last break Breaks 1 1\sd in breaks, 1 over 30\smin, which adds 10\smin /,
   )
 })
 
@@ -464,7 +464,7 @@ test('a lock says how many of its breaks were longer than its template allows, w
   ])
   await using it = await signedIn('ann', [...world, ...locks])
   const said = async (id: number) => shownText(await it.viewer.get(`/locks/${id}`))
-  assert.match(await said(51), /Breaks 2 1\sh in breaks, 1 over 30\smin /)
+  assert.match(await said(51), /Breaks 2 1\sh in breaks, 1 over 30\smin, which adds 10\smin /)
   const { text } = await it.viewer.get('/locks/51')
   const late = tableRows(text, 'timeline')?.map(row => cellTexts(row)[2])
   assert.deepEqual(late, ['30 min', '30 min 1 s over', ''])

@@ -126,12 +126,14 @@ export function lockTable(
 ): Html {
   const until = countedUntil(reader.viewer.asOf, reader.now)
   const planned = rows.map(row => plannedOf(row) ?? 0)
-  const most = Math.max(0, ...rows.map(row => lengthOf(row, until) ?? 0), ...planned)
+  const random = rows.map(row => row.ending?.random?.[1] ?? 0)
+  const most = Math.max(0, ...rows.map(row => lengthOf(row, until) ?? 0), ...planned, ...random)
   return html`
     ${legendOf([
       ['solid', stateName('locked', reader.viewer)],
       ['usual', 'Lasted'],
       ...(planned.some(length => length > 0) ? ([['tick', 'Planned']] as const) : []),
+      ...(random.some(length => length > 0) ? ([['ahead', 'Planned, at random']] as const) : []),
     ])}
     ${table(name, lockColumns(reader, most, hasNames), rows, { id: 'session-table' })}
   `
@@ -194,11 +196,18 @@ export function lockColumns(
         const { intervals, locked } = row
         const lasted = lengthOf(row, until)
         if (intervals.length === 0) return lasted === undefined ? NONE : `Lasted ${durationText(lasted / 1000)}`
-        const bar = (look: string, length: number) => boxes(look, [{ x: [0, (length * 100) / most], y: [0, 100] }])
+        const bar = (look: string, to: number, from = 0) =>
+          boxes(look, [{ x: [(from * 100) / most, (to * 100) / most], y: [0, 100] }])
         const text = durationText(locked / 1000)
         const planned = plannedOf(row)
+        const [shortest, longest] = row.ending?.random ?? []
         const tick = planned === undefined ? nothing : tickAt((planned * 100) / most)
-        return most === 0 ? text : spanCell(text, html`${bar('usual', lasted ?? locked)}${bar('solid', locked)}${tick}`)
+        return most === 0
+          ? text
+          : spanCell(
+              text,
+              html`${bar('usual', lasted ?? locked)}${bar('solid', locked)}${longest && bar('ahead', longest, shortest)}${tick}`,
+            )
       },
     },
     {

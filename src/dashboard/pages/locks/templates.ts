@@ -30,7 +30,7 @@ import { dateText, durationText, NONE, numberText, partText, unbroken } from '..
 import { stateName } from './states.ts'
 import { lockRow, lockTable } from './list.ts'
 import { leastNews, strip } from '../parts.ts'
-import { endingOf } from './time.ts'
+import { endingOf, rangeOf } from './time.ts'
 
 const OF_TEMPLATES = { section: 'lockTemplates', area: 'lkbx' } as const
 
@@ -127,16 +127,11 @@ function medianText({ lengths }: TemplateUse): Html {
   return median === undefined ? NO_LOCKS : html`<span class="nowrap">${durationText(median / 1000)}</span>`
 }
 
-/** The shortest and the longest time that a template plans, in milliseconds. */
-function plannedOf({ isRandomDuration, minDuration, maxDuration, duration }: LockTemplate): Range {
-  return isRandomDuration ? [(minDuration ?? 0) * 1000, (maxDuration ?? 0) * 1000] : [duration * 1000, duration * 1000]
-}
-
 /** Bars of how long locks lasted, in a list, with a line at the length that is planned, or a frame where it is random. */
 function latestMarks({ record }: TemplateUse, latest: Latest): Html {
   const results = latest.get(record.id) ?? []
   if (results.length === 0) return html`<span class="muted">None has ended yet</span>`
-  const [low, high] = plannedOf(record)
+  const [low, high] = rangeOf(record)
   const most = Math.max(1, high, ...results.map(({ length }) => length))
   const y = (length: number) => 100 - (length * 90) / most
   const bars = results.map(({ length, completed }, index) => {
@@ -203,7 +198,7 @@ async function showTemplate(visit: Visit) {
 /** `8 as long as planned, 3 shorter, 1 longer` */
 function plannedText({ record, lengths }: TemplateUse): Part {
   // As locks are said to be late.
-  const [low, high] = plannedOf(record)
+  const [low, high] = rangeOf(record)
   const shorter = lengths.filter(length => low - length >= MINUTE_MS).length
   const longer = lengths.filter(length => length - high >= MINUTE_MS).length
   return lengths.length === 0

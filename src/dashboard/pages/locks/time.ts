@@ -4,6 +4,7 @@ import { breaksOf, type LockInterval } from '../../../stats/intervals.ts'
 import { lockRecords, type LockStats } from '../../../stats/lock-queries.ts'
 import { lockTemplates } from '../../../stats/lock-template-queries.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../contract/time.ts'
+import type { Range } from '../../charts/plane.ts'
 import type { Time } from '../parts.ts'
 import { countdownOf, isFreeze } from '../../../stats/status.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
@@ -87,14 +88,16 @@ function noLockText({ timeZone }: Viewer, newest: LockStats | undefined, until: 
   return hours > 0 ? `No lock for ${length}` : 'No lock'
 }
 
-/** `5 h 12 min in breaks, 1 over 1 h` or `5 h 12 min in breaks, none over 1 h`: how long breaks were, and how many were longer than the template allows. */
+/** `5 h 12 min in breaks, 1 over 1 h, which adds 2 h` or `5 h 12 min in breaks, none over 1 h`: how long breaks were, and how many were longer than the template allows. */
 export function breaksText(intervals: readonly LockInterval[], template: LockTemplate | undefined): string | undefined {
   const { count, total } = breaksOf(intervals)
   const over = intervals.filter(one => overMaximum(one, template) > 0).length
   if (count === 0) return undefined
-  const { isBreakEnabled = false, breakMaximum = 0 } = template ?? {}
+  const { isBreakEnabled = false, breakMaximum = 0, breakPenalty = 0 } = template ?? {}
+  const adds =
+    breakPenalty > 0 ? `, ${over === 1 ? 'which' : 'each of which'} adds\u00a0${durationText(breakPenalty)}` : ''
   const none = isBreakEnabled && breakMaximum > 0 ? `, none over\u00a0${durationText(breakMaximum)}` : ''
-  return `${durationText(total / 1000)} in breaks${over === 0 ? none : `, ${numberText(over)}\u00a0over\u00a0${durationText(breakMaximum)}`}`
+  return `${durationText(total / 1000)} in breaks${over === 0 ? none : `, ${numberText(over)}\u00a0over\u00a0${durationText(breakMaximum)}${adds}`}`
 }
 
 /** By how many milliseconds a break was longer than its template allows. */
@@ -171,6 +174,11 @@ export function missingEnd(viewer: Viewer, lock: LockStats, owner: number): stri
   return lock.rules?.showsTime === false ? HIDDEN : NONE
 }
 
+/** The shortest and the longest time that a template plans, in milliseconds. */
+export function rangeOf({ isRandomDuration, minDuration, maxDuration, duration }: LockTemplate): Range {
+  return isRandomDuration ? [(minDuration ?? 0) * 1000, (maxDuration ?? 0) * 1000] : [duration * 1000, duration * 1000]
+}
+
 /** How a lock session differs from what was planned, as far as that is known. */
 export type Ending = ReturnType<typeof endingOf>
 
@@ -186,6 +194,8 @@ export function endingOf(
     lateBreaks: shown.filter(one => overMaximum(one, template) > 0).length,
     /** How many milliseconds later than planned it ended; undefined if nobody knows. */
     late: late !== undefined && Math.abs(late) < MINUTE_MS ? 0 : late,
+    /** What was planned of one that ended, where that was a length at random. */
+    random: template.isRandomDuration && !session.isActive ? rangeOf(template) : undefined,
   }
 }
 
