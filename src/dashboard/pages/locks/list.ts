@@ -206,7 +206,7 @@ export function lockColumns(
           ? text
           : spanCell(
               text,
-              html`${bar('usual', lasted ?? locked)}${bar('solid', locked)}${longest && bar('ahead', longest, shortest)}${tick}`,
+              html`${longest && bar('ahead', longest, shortest)}${bar('usual', lasted ?? locked)}${bar('solid', locked)}${tick}`,
             )
       },
     },
