@@ -263,7 +263,7 @@ function verdictOf({ of, value, before, text }: Figure, { text: when, scope, add
 
 /** `down from 62 %`: how a value differs from one before, which `then` shows. */
 export function fromText(value: number, before: number, then: Part): Html {
-  return html`${value > before ? 'up' : 'down'}\u00a0from\u00a0${then}`
+  return html`${value > before ? 'up' : 'down'} from ${then}`
 }
 
 type AddressFor = (changes: Partial<PeriodQuery>) => string

@@ -40,7 +40,7 @@ const LAST_TEN = lastResults(grades('4656577086'), heightOf, '90', usual, 72)
 const BY_NOW = 'usually 1,500 to 1,760 by now'
 
 export const EXAMPLE_OVERVIEW = [
-  html`<div class="tile wide"><p class="big">Locked, day 3 of 7</p><p>So far this week: 2,180 repetitions, ▲ above usual</p></div>`,
+  html`<div class="tile wide"><p class="big">Locked, day 3 of 7</p><p>So far this week: 2,180 repetitions, ▲\u00a0above\u00a0usual</p></div>`,
   LOCK,
   tile('This week', '2,180', 'repetitions', BY_NOW, weekBars([420, 0, 510, 0, 640, 610, 0], 5)),
   tile('Last session', '90\u00a0%', 'grade', AS_USUAL, LAST_TEN),

@@ -240,7 +240,7 @@ export function leastNews(
 ): Html | undefined {
   const [least, ...others] = all.filter(one => one.of > 0).toSorted((a, b) => a.done / a.of - b.done / b.of)
   if (least === undefined || others.length === 0) return undefined
-  const ofAll = `${numberText(least.done)} of ${numberText(least.of)} (${partText(least.done, least.of)})`
+  const ofAll = unbroken(`${numberText(least.done)} of ${numberText(least.of)} (${partText(least.done, least.of)})`)
   const text = least.done === least.of ? allDone : html`Least ${done}: ${least.name()}, ${ofAll}`
   return html`<span class="news">${text}</span>`
 }
@@ -426,12 +426,13 @@ function planeOf(viewer: Viewer, bars: Bars, usual: readonly (Usual | undefined)
 const MIN_SHORT = 100_000
 const COMPACT = numberFormat({ notation: 'compact' })
 
-/** What is usual is behind the bars. */
+/** What is usual is behind the bars; behind one that is running, what is usual by now. */
 function drawingOf(space: Plane, shown: Bars, usual: readonly (Usual | undefined)[]): Html {
   const { y } = space
   const { series, goal, byNow } = shown
   const { parts } = shown.time
   const last = parts.at(-1)
+  const ranges = byNow && last?.isCurrent && usual.length > 0 ? usual.with(-1, byNow) : usual
   const bars = parts.flatMap((part, index) => {
     const [left, right] = placeOf(space, part)
     const inset = Math.max((right - left) * BAR_INSET, (right - left - MAX_BAR_WIDTH) / 2)
@@ -446,9 +447,9 @@ function drawingOf(space: Plane, shown: Bars, usual: readonly (Usual | undefined
     })
   })
   const looks = [...Map.groupBy(bars, ({ look }) => look)]
-  return html`${rangeBand(space, parts, usual)}${byNow && last?.isCurrent && boxes('usual', [{ x: placeOf(space, last), y: [y(byNow.high), y(byNow.low)] }])}${looks.map(([look, ofLook]) => boxes(look, ofLook))}${
+  return html`${rangeBand(space, parts, ranges)}${looks.map(([look, ofLook]) => boxes(look, ofLook))}${
     goal === undefined || last === undefined ? nothing : levels('goal', [{ x: placeOf(space, last), y: y(goal.value) }])
-  }${barTexts(space, shown, usual)}`
+  }${barTexts(space, shown, ranges)}`
 }
 
 const BAR_INSET = 0.12

@@ -197,7 +197,7 @@ export function lockColumns(
         const lasted = lengthOf(row, until)
         if (intervals.length === 0) return lasted === undefined ? NONE : `Lasted ${durationText(lasted / 1000)}`
         const bar = (look: string, to: number, from = 0) =>
-          boxes(look, [{ x: [(from * 100) / most, (to * 100) / most], y: [0, 100] }])
+          boxes(look, [{ x: [(from * 100) / most, (to * 100) / most], y: look === 'ahead' ? [10, 90] : [0, 100] }])
         const text = durationText(locked / 1000)
         const planned = plannedOf(row)
         const [shortest, longest] = row.ending?.random ?? []

@@ -108,7 +108,7 @@ export function lockVerdict(viewer: Viewer, shown: ShownLocks | undefined): stri
 function lockTiles(viewer: Viewer, shown: ShownLocks, endings: ReadonlyMap<number, Ending> | undefined): Html {
   const { query, period, total, before, figures, former, counted, sessions } = shown
   const isKnown = total.knownSeconds > 0
-  const late = sum([...(endings?.values() ?? [])].map(({ lateBreaks }) => lateBreaks))
+  const late = sum([...(endings?.values() ?? [])].map(({ lateBreaksShown }) => lateBreaksShown))
   const practice = sessions.length - counted.length
   return figureTiles(
     [

@@ -140,7 +140,7 @@ function latestMarks({ record }: TemplateUse, latest: Latest): Html {
   })
   const x: Range = [100 - 10 * results.length, 100]
   const planned = low < high ? boxes('ahead', [{ x, y: [y(high), y(low)] }]) : levels('goal', [{ x, y: y(high) }])
-  return strip(html`${bars}${planned}`)
+  return strip(low < high ? html`${planned}${bars}` : html`${bars}${planned}`)
 }
 
 function lengthsLegend(viewer: Viewer, used: readonly TemplateUse[]): LegendItem[] {

@@ -188,10 +188,11 @@ export function endingOf(
   template: LockTemplate,
   { from, to }: Time = { from: -Infinity, to: Infinity },
 ) {
-  const shown = session.intervals.filter(one => one.start < to && one.end > from)
+  const lateBreaks = session.intervals.filter(one => overMaximum(one, template) > 0)
   const late = latenessOf(session, record, template)
   return {
-    lateBreaks: shown.filter(one => overMaximum(one, template) > 0).length,
+    lateBreaks: lateBreaks.length,
+    lateBreaksShown: lateBreaks.filter(one => one.start < to && one.end > from).length,
     /** How many milliseconds later than planned it ended; undefined if nobody knows. */
     late: late !== undefined && Math.abs(late) < MINUTE_MS ? 0 : late,
     /** What was planned of one that ended, where that was a length at random. */

@@ -123,7 +123,7 @@ const MIN_STREAK = 4
 
 function streakLink(name: string, streak: { readonly days: number; readonly from: string; readonly to: string }): Html {
   const { days } = streak
-  return daysLink(streak, html`Training on ${figure(`${name} all`, days, countText(days, 'day'))} in a row`)
+  return daysLink(streak, html`Training on ${figure(`${name} all`, days, countText(days, 'day'))} in\u00a0a\u00a0row`)
 }
 
 function daysLink({ from, to }: { readonly from: string; readonly to: string }, text: Html): Html {

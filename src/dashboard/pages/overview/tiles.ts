@@ -148,7 +148,7 @@ export function weeksCard(
     const reps = repsFigure(totals.reps, scope)
     const repsOfWeek = numberText(periods.at(-1)?.reps ?? 0)
     const median = grade !== null && medianFigure(grade.median, scope)
-    const bars = barStrip(viewer, amountBars(viewer, training, now))
+    const bars = barStrip(viewer, { ...amountBars(viewer, training, now), byNow: training.week.usual })
     strips.push(strip('/training#repetitions', 'Repetitions', reps, bars, repsOfWeek))
     const dots = gradeStrip(viewer, training)
     strips.push(strip('/training#grades', 'Median grade', median, dots, week && percentText(week.median)))

@@ -154,14 +154,14 @@ export async function sessionRows(
   known: readonly SessionStats[],
 ): Promise<Html> {
   const paged = paginate(sorted(query, sessions, programs), visit.query)
-  const range = gradeRange(paged.rows.flatMap(({ grade }) => grade ?? []))
   // Segments of one type alone are not compared with whole sessions.
   const usualOf = (one: SessionStats) => usualOfProgram(known, known.lastIndexOf(one), ({ grade }) => grade)
   const usual = new Map(paged.rows.map(one => [one.id, usualOf(one)]))
+  const lows = [...usual.values()].flatMap(one => one?.low ?? [])
+  const range = gradeRange([...paged.rows.flatMap(({ grade }) => grade ?? []), ...lows])
   const rows = await Array.fromAsync(withRecords(visit, paged.rows))
-  const isCompared = [...usual.values()].some(one => one !== undefined)
   return html`
-    ${legendOf([...(isCompared ? USUAL : []), ...resultLegend(rows.map(one => one.passed))])}
+    ${legendOf([...(lows.length > 0 ? USUAL : []), ...resultLegend(rows.map(one => one.passed))])}
     ${table('Sessions', sessionColumns(visit, programs, { query, range, usual }), rows, { id: 'session-table' })}
     ${tableFoot(visit.path, visit.query, paged)}
   `
