@@ -432,7 +432,7 @@ function drawingOf(space: Plane, shown: Bars, usual: readonly (Usual | undefined
   const { series, goal, byNow } = shown
   const { parts } = shown.time
   const last = parts.at(-1)
-  const ranges = byNow && last?.isCurrent && usual.length > 0 ? usual.with(-1, byNow) : usual
+  const ranges = byNow && last?.isCurrent && usual.length > 0 ? usual.with(parts.length - 1, byNow) : usual
   const bars = parts.flatMap((part, index) => {
     const [left, right] = placeOf(space, part)
     const inset = Math.max((right - left) * BAR_INSET, (right - left - MAX_BAR_WIDTH) / 2)
