@@ -124,12 +124,16 @@ export interface Box {
   readonly y: Range
 }
 
-/** Boxes of one look. Nothing but breaks is hatched, and nothing but plans is dashed. */
+/** Nothing but breaks is hatched, and nothing but plans is dashed. */
+export function textureOf(look: string): Html | undefined {
+  return { break: html` fill="url(#hatch)"`, ahead: html` stroke-dasharray="4 3"` }[look]
+}
+
+/** Boxes of one look. */
 export function boxes(look: string, all: readonly Box[]): Html {
-  const how = { break: html` fill="url(#hatch)"`, ahead: html` stroke-dasharray="4 3"` }[look]
   return html`${all.map(
     ({ x: [left, right], y: [top, bottom] }) =>
-      html`<rect class="${look}"${how} x="${percent(left)}" y="${percent(top)}" width="${percent(right - left)}" height="${percent(bottom - top)}"/>`,
+      html`<rect class="${look}"${textureOf(look)} x="${percent(left)}" y="${percent(top)}" width="${percent(right - left)}" height="${percent(bottom - top)}"/>`,
   )}`
 }
 

@@ -114,7 +114,10 @@ export async function lockRows(
   const documents = await lockRecords(store, pageAccess.sessions('lkbx'), ids)
   const endings = known ?? (await endingsOf(visit, withoutPractice(paged.rows), time))
   const rows = paged.rows.map(session => lockRow(session, documents.get(session.id), endings.get(session.id)))
-  return html`${lockTable('Locks', visit, rows)}${tableFoot(path, query, paged)}`
+  const isCut = sessions.some(({ at }) => at < time.from)
+  const note =
+    isCut && html`<p class="small muted">A lock that began before these days has all of its time and breaks here.</p>`
+  return html`${lockTable('Locks', visit, rows)}${note}${tableFoot(path, query, paged)}`
 }
 
 /** A table of locks, with a bar for how long each was. Without their names, it begins with when they started. */

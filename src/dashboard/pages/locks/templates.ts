@@ -134,22 +134,20 @@ function latestMarks({ record }: TemplateUse, latest: Latest): Html {
   const [low, high] = rangeOf(record)
   const most = Math.max(1, high, ...results.map(({ length }) => length))
   const y = (length: number) => 100 - (length * 90) / most
-  const bars = results.map(({ length, completed }, index) => {
-    const x = (index + 10 - results.length) * 10
-    return boxes(completed > 0 ? 'solid' : 'missed', [{ x: [x + 1.5, x + 8.5], y: [y(length), 100] }])
-  })
-  const x: Range = [100 - 10 * results.length, 100]
+  const bars = results.map(({ length, completed }, index) =>
+    boxes(completed > 0 ? 'solid' : 'missed', [{ x: [index * 10 + 1.5, index * 10 + 8.5], y: [y(length), 100] }]),
+  )
+  const x: Range = [0, 10 * results.length]
   const planned = low < high ? boxes('ahead', [{ x, y: [y(high), y(low)] }]) : levels('goal', [{ x, y: y(high) }])
   return strip(low < high ? html`${planned}${bars}` : html`${bars}${planned}`)
 }
 
 function lengthsLegend(viewer: Viewer, used: readonly TemplateUse[]): LegendItem[] {
-  const isAnyRandom = used.some(({ record }) => record.isRandomDuration)
   return [
     ['solid', stateName('completed', viewer)],
     ['missed', 'Not completed'],
     ['goal', 'Planned'],
-    ...(isAnyRandom ? ([['ahead', 'Planned, at random']] as const) : []),
+    ...(used.some(({ record }) => record.isRandomDuration) ? ([['ahead', 'Planned, at random']] as const) : []),
   ]
 }
 
@@ -179,7 +177,7 @@ async function showTemplate(visit: Visit) {
     title: recordName(viewer, 'lockTemplate', record),
     back: visit.sectionStart,
     lead: dotted(
-      `Created ${dateText(viewer, Date.parse(record.createdAt))}`,
+      `Lock template, created ${dateText(viewer, Date.parse(record.createdAt))}`,
       owner === viewer.subject.id ? nothing : personName(viewer, person),
     ),
     body: recordTabs(visit, {

@@ -2,7 +2,7 @@ import type { LockTemplate } from '../../../contract/lock-templates.ts'
 import { DAY_MS, MINUTE_MS } from '../../../contract/time.ts'
 import type { LockDetails } from '../../../stats/lock-queries.ts'
 import { wallClock } from '../../../stats/periods.ts'
-import { percent, type Range, stretched } from '../../charts/plane.ts'
+import { percent, type Range, stretched, textureOf } from '../../charts/plane.ts'
 import { figuresTable, lineHeight, MAX_ROWS, picture } from '../../charts/picture.ts'
 import type { LockInterval } from '../../../stats/intervals.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
@@ -70,7 +70,7 @@ function blocks(look: string, [start, end]: Range, height: number): Html[] {
     const line = Math.floor(from)
     const to = Math.min(end, line + 1)
     found.push(
-      html`<rect class="${look}"${look === 'break' ? html` fill="url(#hatch)"` : nothing} x="${percent((from - line) * 100)}" width="${percent((to - from) * 100)}" y="${line * height}em" height="${height - GAP}em"/>`,
+      html`<rect class="${look}"${textureOf(look)} x="${percent((from - line) * 100)}" width="${percent((to - from) * 100)}" y="${line * height}em" height="${height - GAP}em"/>`,
     )
     from = to
   }
