@@ -413,9 +413,9 @@ export function barStrip(viewer: Viewer, bars: Bars): Html {
 }
 
 function planeOf(viewer: Viewer, bars: Bars, usual: readonly (Usual | undefined)[]): Plane {
-  const { time, series, goal, isShare = false } = bars
+  const { time, series, goal, byNow, isShare = false } = bars
   const sums = time.parts.map((_, index) => sum(series.map(({ values }) => values[index] ?? 0)))
-  const most = Math.max(goal?.value ?? 0, ...sums, ...usual.map(range => range?.high ?? 0))
+  const most = Math.max(goal?.value ?? 0, byNow?.high ?? 0, ...sums, ...usual.map(range => range?.high ?? 0))
   const highest = isShare && most > 40 ? 100 : most
   // One kind of numbers on an axis.
   const { axisText = highest < MIN_SHORT ? numberText : COMPACT.format } = bars

@@ -105,7 +105,7 @@ function sessionsWithin(sessions: readonly LockStats[], { from, to }: Time, unti
 
 export async function lockRows(
   visit: Visit,
-  { sessions, time }: ShownLocks,
+  { sessions, time, until }: ShownLocks,
   known: ReadonlyMap<number, Ending> | undefined,
 ): Promise<Html> {
   const { store, pageAccess, path, query } = visit
@@ -114,9 +114,9 @@ export async function lockRows(
   const documents = await lockRecords(store, pageAccess.sessions('lkbx'), ids)
   const endings = known ?? (await endingsOf(visit, withoutPractice(paged.rows), time))
   const rows = paged.rows.map(session => lockRow(session, documents.get(session.id), endings.get(session.id)))
-  const isCut = sessions.some(({ at }) => at < time.from)
+  const isCut = sessions.some(({ at, endAt }) => at < time.from || (endAt ?? until) > time.to)
   const note =
-    isCut && html`<p class="small muted">A lock that began before these days has all of its time and breaks here.</p>`
+    isCut && html`<p class="small muted">A lock that goes beyond these days has all of its time and breaks here.</p>`
   return html`${lockTable('Locks', visit, rows)}${note}${tableFoot(path, query, paged)}`
 }
 
@@ -203,13 +203,13 @@ export function lockColumns(
           boxes(look, [{ x: [(from * 100) / most, (to * 100) / most], y: look === 'ahead' ? [10, 90] : [0, 100] }])
         const text = durationText(locked / 1000)
         const planned = plannedOf(row)
-        const [shortest, longest] = row.ending?.random ?? []
+        const [shortest = 0, longest = 0] = row.ending?.random ?? []
         const tick = planned === undefined ? nothing : tickAt((planned * 100) / most)
         return most === 0
           ? text
           : spanCell(
               text,
-              html`${longest && bar('ahead', longest, shortest)}${bar('usual', lasted ?? locked)}${bar('solid', locked)}${tick}`,
+              html`${longest > 0 && bar('ahead', longest, shortest)}${bar('usual', lasted ?? locked)}${bar('solid', locked)}${tick}`,
             )
       },
     },

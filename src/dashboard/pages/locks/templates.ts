@@ -138,8 +138,8 @@ function latestMarks({ record }: TemplateUse, latest: Latest): Html {
     boxes(completed > 0 ? 'solid' : 'missed', [{ x: [index * 10 + 1.5, index * 10 + 8.5], y: [y(length), 100] }]),
   )
   const x: Range = [0, 10 * results.length]
-  const planned = low < high ? boxes('ahead', [{ x, y: [y(high), y(low)] }]) : levels('goal', [{ x, y: y(high) }])
-  return strip(low < high ? html`${planned}${bars}` : html`${bars}${planned}`)
+  if (low < high) return strip(html`${boxes('ahead', [{ x, y: [y(high), y(low)] }])}${bars}`)
+  return strip(html`${bars}${high > 0 && levels('goal', [{ x, y: y(high) }])}`)
 }
 
 function lengthsLegend(viewer: Viewer, used: readonly TemplateUse[]): LegendItem[] {
