@@ -39,14 +39,14 @@ export async function latestLocks(store: Store, sessions: Access) {
   return new Map([...Map.groupBy(latest, one => one.template)].map(([id, locks]) => [id, locks.slice(-10)]))
 }
 
-type Latest = Readonly<Record<'template' | 'at' | 'length' | 'completed', number>>
+type Latest = Readonly<Record<'id' | 'template' | 'at' | 'length' | 'completed', number>>
 
 const latestByTemplate = recordQuery<Access, Latest>(
   'last locks of templates',
   (param, owned) => sql`
-    select ${owned}, template_id as template, at, ended_at - at as length, completed
+    select ${owned}, id, template_id as template, at, ended_at - at as length, completed
     from (
-      select owner_id, template_id, at, ended_at, case lock_state when 'completed' then 1 else 0 end as completed,
+      select id, owner_id, template_id, at, ended_at, case lock_state when 'completed' then 1 else 0 end as completed,
         row_number() over (partition by owner_id, template_id order by at desc, id desc) as place
       from lock_session
       where ${isReadable(param, ANY_SESSIONS)} and template_id is not null and is_active = 0 and ended_at > at

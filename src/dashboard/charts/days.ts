@@ -33,16 +33,12 @@ type Week = readonly (DayLook | undefined)[]
 
 const MAX_WEEKS = 27
 
-function firstOfMonth(week: Week): DayLook | undefined {
-  return week.find(day => day?.date.endsWith('-01'))
-}
-
 function weeksOf(weeks: readonly Week[]): Html[] {
   const head = html`<span></span>${WEEKDAYS.map((name, index) => html`<span>${index % 2 === 0 ? name : nothing}</span>`)}`
   return [
     head,
     ...weeks.map((week, index) => {
-      const first = firstOfMonth(week) ?? (index === 0 ? week.find(day => day !== undefined) : undefined)
+      const first = week.find(day => day?.date.endsWith('-01')) ?? week.find(day => day !== undefined && index === 0)
       return html`<span>${first && monthName(Date.parse(first.date))}</span>${week.map(cell)}`
     }),
   ]

@@ -258,12 +258,7 @@ function verdictOf({ of, value, before, text }: Figure, { text: when, scope, add
   if (before == null || value === null) return undefined
   const then = html`<a href="${address}">${figure(`${of} ${scope}`, before, text(before))}</a>`
   if (text(value) === text(before)) return html`as ${isFirst ? when : 'before'} (${then})`
-  return html`${fromText(value, before, then)}${isFirst && ` ${when}`}`
-}
-
-/** `down from 62 %`: how a value differs from one before, which `then` shows. */
-export function fromText(value: number, before: number, then: Part): Html {
-  return html`${value > before ? 'up' : 'down'} from ${then}`
+  return html`${value > before ? 'up' : 'down'} from ${then}${isFirst && ` ${when}`}`
 }
 
 type AddressFor = (changes: Partial<PeriodQuery>) => string

@@ -29,6 +29,8 @@ import { daysText } from '../text/period.ts'
 import {
   capital,
   countText,
+  dateText,
+  monthName,
   monthText,
   NONE,
   numberFormat,
@@ -294,6 +296,27 @@ export function lastResults(
   return strip(html`${behind}${linePath('line', space, points)}${resultDots(space, points)}${end}`, height)
 }
 
+/** Below a drawing, a link for each of up to ten records, of which it says only the date; `current` is the one of the page. */
+export function tenLinks<One extends { readonly id: number; readonly at: number }>(
+  viewer: Viewer,
+  path: string,
+  ten: readonly One[],
+  nameOf: (one: One) => string,
+  current?: number,
+): Html {
+  const dayOf = ({ at }: One) => zoneClock(viewer.timeZone).dayOf(at) * DAY_MS
+  const isMany = new Set(ten.map(one => monthName(dayOf(one)))).size > 5
+  return html`<ol class="last-ten">${ten.map((one, index) => {
+    const before = ten[index - 1]
+    const month = monthName(dayOf(one))
+    const isNamed = before === undefined || monthName(dayOf(before)) !== month
+    const name = `${dateText(viewer, one.at)}, ${nameOf(one)}`
+    // Many names of months have no room on phones.
+    const shown = isMany ? html`${month[0]}<span class="wide">${month.slice(1)}</span>` : month
+    return html`<li><a href="${path}/${one.id}" title="${name}"${one.id === current && html` aria-current="true"`}><span class="hidden">${name}</span><span aria-hidden="true">${new Date(dayOf(one)).getUTCDate()}${isNamed && html`<br>${shown}`}</span></a></li>`
+  })}</ol>`
+}
+
 /** In a cell, a value and beside it its bar. */
 export function spanCell(text: Part, marks: Part): Html {
   return html`<div class="span"><span class="nowrap">${text}</span>${strip(html`${marks}`, 14)}</div>`
@@ -512,14 +535,20 @@ export function summaryOf(
   const running = measured[current]?.value ?? null
   if (running !== null && (isShare || (running > 0 && (byNow !== undefined || last?.usual === undefined)))) {
     const isBefore = last !== undefined && last.part === parts[current - 1]
-    const before = isBefore && (isShare || byNow === undefined) ? `; last ${unit} ${text(last.value)}` : ''
+    const before =
+      isBefore && (isShare || byNow === undefined)
+        ? html`; <span class="nowrap">last ${unit} ${text(last.value)}</span>`
+        : nothing
     const stands = byNow && `, usually ${rangeText(byNow)}${isShare ? '\u00a0%' : ''} by now`
     return html`<b>${text(running)}</b> ${isShare ? 'of ' : ''}this ${unit} so far${stands}${before}`
   }
   if (last !== undefined) {
     const beside = last.usual === undefined ? '' : `, ${beyondText(last.value, last.usual, words)}`
     const isLast = parts.some(({ isCurrent, begin }) => isCurrent && begin === last.part.until)
-    const soFar = isLast && running !== null && running > 0 ? `; this ${unit} ${text(running)}` : ''
+    const soFar =
+      isLast && running !== null && running > 0
+        ? html`; <span class="nowrap">this ${unit} ${text(running)}</span>`
+        : nothing
     return html`<b>${text(last.value)}</b> ${isLast ? 'last' : 'in the last whole'} ${unit}${beside}${soFar}`
   }
   return measured.some(({ value }) => (value ?? 0) > 0) ? `Nothing in a whole ${unit}.` : 'Nothing in this period.'

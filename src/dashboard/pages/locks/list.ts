@@ -115,30 +115,19 @@ export async function lockRows(
   const endings = known ?? (await endingsOf(visit, withoutPractice(paged.rows), time))
   const rows = paged.rows.map(session => lockRow(session, documents.get(session.id), endings.get(session.id)))
   const isCut = sessions.some(({ at, endAt }) => at < time.from || (endAt ?? until) > time.to)
-  const note =
-    isCut && html`<p class="small muted">A lock that goes beyond these days has all of its time and breaks here.</p>`
-  return html`${lockTable('Locks', visit, rows)}${note}${tableFoot(path, query, paged)}`
-}
-
-/** A table of locks, with a bar for how long each was. Without their names, it begins with when they started. */
-export function lockTable(
-  name: string,
-  reader: Pick<Reader, 'viewer' | 'now'>,
-  rows: readonly LockRow[],
-  hasNames = true,
-): Html {
-  const until = countedUntil(reader.viewer.asOf, reader.now)
   const planned = rows.map(row => plannedOf(row) ?? 0)
   const random = rows.map(row => row.ending?.random?.[1] ?? 0)
   const most = Math.max(0, ...rows.map(row => lengthOf(row, until) ?? 0), ...planned, ...random)
   return html`
     ${legendOf([
-      ['solid', stateName('locked', reader.viewer)],
+      ['solid', stateName('locked', visit.viewer)],
       ['usual', 'Lasted'],
       ...(planned.some(length => length > 0) ? ([['tick', 'Planned']] as const) : []),
       ...(random.some(length => length > 0) ? ([['ahead', 'Planned, at random']] as const) : []),
     ])}
-    ${table(name, lockColumns(reader, most, hasNames), rows, { id: 'session-table' })}
+    ${table('Locks', lockColumns(visit, most), rows, { id: 'session-table' })}
+    ${isCut && html`<p class="small muted">A lock that goes beyond these days has all of its time and breaks here.</p>`}
+    ${tableFoot(path, query, paged)}
   `
 }
 
@@ -153,11 +142,6 @@ function plannedOf({ record, isActive, rules, ending }: LockRow): number | undef
   const seconds = record?.duration ?? 0
   const isJudged = isActive || ending === undefined || ending.late !== undefined
   return seconds === 0 || !isJudged || (isActive && hidesTime(rules, true)) ? undefined : seconds * 1000
-}
-
-/** By how much a lock that was completed ended later than planned, or earlier. */
-function lateOf({ isActive, state, ending }: LockRow): number {
-  return isActive || state !== 'completed' ? 0 : (ending?.late ?? 0)
 }
 
 export interface LockRow extends LockStats {
@@ -176,6 +160,7 @@ export function lockRow(session: LockStats, document: string | undefined, ending
   }
 }
 
+/** Bars are drawn up to `most` milliseconds, if it is more than 0. Without names, the first column says when locks started. */
 export function lockColumns(
   { viewer, now }: Pick<Reader, 'viewer' | 'now'>,
   most = 0,
@@ -234,7 +219,7 @@ function marksOf(viewer: Viewer, row: LockRow): Part {
   const { state, isActive, rules, isTyped, ending } = row
   const lateBreaks = ending?.lateBreaks ?? 0
   const isUsual = !isActive && state === 'completed'
-  const late = lateOf(row)
+  const late = isUsual ? (ending?.late ?? 0) : 0
   const breaks =
     lateBreaks > 0 &&
     !viewer.discreet &&

@@ -1,5 +1,6 @@
 import type { LockSession } from '../../../contract/lock-sessions.ts'
 import type { LockInterval, LockRules } from '../../../stats/intervals.ts'
+import type { LockStats } from '../../../stats/lock-queries.ts'
 import { hidesTime } from '../../../stats/status.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import type { Viewer } from '../../page.ts'
@@ -57,13 +58,12 @@ export function stateMark(viewer: Pick<Viewer, 'discreet'>, state: string, isAct
 /** Shown in place of the planned end that a lock hides from its owner. */
 export const HIDDEN = 'The end is hidden'
 
-interface Lock {
-  readonly isActive: boolean
-  readonly rules: LockRules | undefined
-}
-
 /** Whether an active lock of an account hides its planned end and its length from the viewer. */
-export function isTimeHidden({ session }: Viewer, owner: number, { isActive, rules }: Lock): boolean {
+export function isTimeHidden(
+  { session }: Viewer,
+  owner: number,
+  { isActive, rules }: Pick<LockStats, 'isActive' | 'rules'>,
+) {
   return isActive && hidesTime(rules, session.accountId === owner)
 }
 

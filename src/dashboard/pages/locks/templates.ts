@@ -5,8 +5,8 @@ import { readKnownTime, countedUntil } from '../../../stats/known-time.ts'
 import { lockHistory } from '../../../stats/lock-history.ts'
 import { lockRecords, someLocks } from '../../../stats/lock-queries.ts'
 import { latestLocks, lockTemplates, type TemplateUse, withUses } from '../../../stats/lock-template-queries.ts'
-import { boxes, levels, type Range } from '../../charts/plane.ts'
-import { MINUTE_MS } from '../../../contract/time.ts'
+import { boxes, levels, type Range, valueScale } from '../../charts/plane.ts'
+import { DAY_MS, HOUR_MS } from '../../../contract/time.ts'
 import { type LegendItem, legendOf } from '../../charts/picture.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
 import { label } from '../../text/labels.ts'
@@ -28,8 +28,8 @@ import {
 } from '../../layout/components.ts'
 import { dateText, durationText, NONE, numberText, partText, unbroken } from '../../text/text.ts'
 import { stateName } from './states.ts'
-import { lockRow, lockTable } from './list.ts'
-import { leastNews, strip } from '../parts.ts'
+import { lockColumns, lockRow } from './list.ts'
+import { leastNews, strip, tenLinks } from '../parts.ts'
 import { endingOf, rangeOf } from './time.ts'
 
 const OF_TEMPLATES = { section: 'lockTemplates', area: 'lkbx' } as const
@@ -65,11 +65,17 @@ async function showTemplates(visit: Visit) {
             'No lock templates yet',
             'This page will show the rules that lock sessions start from: how long they last, when breaks are due, and what changes their length.',
           )
-        : html`<section class="card" id="sessions">${legendOf(lengthsLegend(viewer, used))}${table('Lock templates', lockTemplateColumns(viewer, latest), shown.rows)}${tableFoot(path, query, shown)}</section>`,
+        : html`<section class="card" id="sessions">${legendOf(
+            lengthsLegend(
+              viewer,
+              used.map(({ record }) => record),
+            ),
+          )}${table('Lock templates', lockTemplateColumns(viewer, latest), shown.rows)}${tableFoot(path, query, shown)}</section>`,
   })
 }
 
 type Latest = Awaited<ReturnType<typeof latestLocks>>
+type Lasted = NonNullable<ReturnType<Latest['get']>>
 
 /** The columns of templates; on a page, with drawings of the last locks, the one that was used last is the first. */
 export function lockTemplateColumns(viewer: Viewer, latest?: Latest): TableColumn<TemplateUse>[] {
@@ -86,7 +92,11 @@ export function lockTemplateColumns(viewer: Viewer, latest?: Latest): TableColum
           {
             title: 'Last ten, beside the plan',
             line: 'second',
-            cell: (use: TemplateUse) => latestMarks(use, latest),
+            cell({ record }: TemplateUse) {
+              const locks = latest.get(record.id)
+              if (locks === undefined) return html`<span class="muted">None has ended yet</span>`
+              return strip(lengthBars(record, locks, length => 100 - (length * 90) / longestOf(record, locks)))
+            },
           } as const,
         ]),
     { title: 'Median length', numeric: true, line: 'second', before: 'median ', cell: medianText },
@@ -127,28 +137,49 @@ function medianText({ lengths }: TemplateUse): Html {
   return median === undefined ? NO_LOCKS : html`<span class="nowrap">${durationText(median / 1000)}</span>`
 }
 
-/** Bars of how long locks lasted, in a list, with a line at the length that is planned, or a frame where it is random. */
-function latestMarks({ record }: TemplateUse, latest: Latest): Html {
-  const results = latest.get(record.id) ?? []
-  if (results.length === 0) return html`<span class="muted">None has ended yet</span>`
-  const [low, high] = rangeOf(record)
-  const most = Math.max(1, high, ...results.map(({ length }) => length))
-  const y = (length: number) => 100 - (length * 90) / most
-  const bars = results.map(({ length, completed }, index) =>
-    boxes(completed > 0 ? 'solid' : 'missed', [{ x: [index * 10 + 1.5, index * 10 + 8.5], y: [y(length), 100] }]),
+/** Bars of how long locks lasted, with a line at the length that is planned, or a frame where it is random. */
+function lengthBars(template: LockTemplate, locks: Lasted, y: (length: number) => number): Html {
+  const [low, high] = rangeOf(template)
+  const bars = locks.map(({ length, completed }, index) =>
+    boxes(completed > 0 ? 'solid' : 'missed', [{ x: [index * 10 + 1.5, index * 10 + 8.5], y: [y(length), y(0)] }]),
   )
-  const x: Range = [0, 10 * results.length]
-  if (low < high) return strip(html`${boxes('ahead', [{ x, y: [y(high), y(low)] }])}${bars}`)
-  return strip(html`${bars}${high > 0 && levels('goal', [{ x, y: y(high) }])}`)
+  const x: Range = [0, 10 * locks.length]
+  if (low < high) return html`${boxes('ahead', [{ x, y: [y(high), y(low)] }])}${bars}`
+  return html`${bars}${high > 0 && levels('goal', [{ x, y: y(high) }])}`
 }
 
-function lengthsLegend(viewer: Viewer, used: readonly TemplateUse[]): LegendItem[] {
+/** What is planned, or was. */
+function longestOf(template: LockTemplate, locks: Lasted): number {
+  return Math.max(1, rangeOf(template)[1], ...locks.map(({ length }) => length))
+}
+
+function lengthsLegend(viewer: Viewer, templates: readonly LockTemplate[]): LegendItem[] {
+  const isRandom = (one: LockTemplate) => one.isRandomDuration
   return [
     ['solid', stateName('completed', viewer)],
     ['missed', 'Not completed'],
-    ['goal', 'Planned'],
-    ...(used.some(({ record }) => record.isRandomDuration) ? ([['ahead', 'Planned, at random']] as const) : []),
+    ...(templates.every(isRandom) ? [] : ([['goal', 'Planned']] as const)),
+    ...(templates.some(isRandom) ? ([['ahead', 'Planned, at random']] as const) : []),
   ]
+}
+
+/** How long the last locks were, on a scale of hours or days. */
+function lengthsCard(viewer: Viewer, template: LockTemplate, locks: Lasted): Html {
+  if (locks.length < 2) return nothing
+  const most = longestOf(template, locks)
+  const unit = most < 2 * DAY_MS ? HOUR_MS : DAY_MS
+  const text = (units: number) => (units === 0 ? '0' : durationText((units * unit) / 1000))
+  const { y, axes } = valueScale([0, most / unit], text, true)
+  const nameOf = ({ length, completed }: Lasted[number]) =>
+    `${durationText(length / 1000)}, ${completed > 0 ? stateName('completed', viewer).toLowerCase() : 'not completed'}`
+  return card(
+    `Length of the last ${locks.length}`,
+    html`
+      <div class="plot"><svg class="plane" aria-hidden="true">${axes}${lengthBars(template, locks, length => y(length / unit))}</svg>${tenLinks(viewer, '/locks', locks, nameOf)}</div>
+      ${legendOf(lengthsLegend(viewer, [template]))}
+    `,
+    { id: 'lengths' },
+  )
 }
 
 async function showTemplate(visit: Visit) {
@@ -161,7 +192,8 @@ async function showTemplate(visit: Visit) {
   const entries = all.filter(entry => entry.template === id)
   const { asOf } = await readKnownTime(store, viewer.session.accountId, owner, now)
   const until = countedUntil(asOf, now)
-  const [use] = await withUses(store, [template], pageAccess.ofAll('lock_session'))
+  const ofAll = pageAccess.ofAll('lock_session')
+  const [[use], latest] = [await withUses(store, [template], ofAll), await latestLocks(store, ofAll)]
   const shown = paginate(entries, query)
   const ids = shown.rows.map(entry => entry.id)
   const records = await lockRecords(store, access, ids)
@@ -186,29 +218,18 @@ async function showTemplate(visit: Visit) {
       json: document,
       summary: () => html`
         ${use === undefined || use.last === null ? nothing : useStats(viewer, use)}
+        ${lengthsCard(viewer, record, latest.get(id) ?? [])}
         ${card('Rules', html`${facts(shownRules(viewer, record))}${viewer.discreet ? html`<p class="muted">The other rules are not shown while names are hidden.</p>` : nothing}`, { id: 'rules' })}
-        ${card('Locks with this template', rows.length === 0 ? html`<p class="muted">No lock has started from this template.</p>` : html`${lockTable('Locks with this template', visit, rows, areNamed)}${tableFoot(path, query, shown)}`, { id: 'sessions' })}
+        ${card('Locks with this template', rows.length === 0 ? html`<p class="muted">No lock has started from this template.</p>` : html`${table('Locks with this template', lockColumns(visit, 0, areNamed), rows, { id: 'session-table' })}${tableFoot(path, query, shown)}`, { id: 'sessions' })}
       `,
     }),
   })
 }
 
-/** `8 as long as planned, 3 shorter, 1 longer` */
-function plannedText({ record, lengths }: TemplateUse): Part {
-  // As locks are said to be late.
-  const [low, high] = rangeOf(record)
-  const shorter = lengths.filter(length => low - length >= MINUTE_MS).length
-  const longer = lengths.filter(length => length - high >= MINUTE_MS).length
-  return lengths.length === 0
-    ? undefined
-    : `${numberText(lengths.length - shorter - longer)} as long as planned${shorter > 0 ? `, ${numberText(shorter)} shorter` : ''}${longer > 0 ? `, ${numberText(longer)} longer` : ''}`
-}
-
 function useStats(viewer: Viewer, use: TemplateUse): Html {
   const { last, sessions, completed } = use
-  const note = dotted(partText(completed, sessions), plannedText(use))
   return stats(
-    sessions > 0 && mainStat(stateName('completed', viewer), completedText(use), note),
+    sessions > 0 && mainStat(stateName('completed', viewer), completedText(use), partText(completed, sessions)),
     stat('Median length', medianText(use)),
     stat('Last used', dateText(viewer, last ?? 0)),
   )

@@ -106,17 +106,14 @@ export function overMaximum({ type, start, end }: LockInterval, template: LockTe
   return Math.max(0, end - start - template.breakMaximum * 1000)
 }
 
-/**
- * `6 h later than planned`: an end compared with start and length; undefined where nobody knows what was planned, as with a length
- * drawn by chance, or after a freeze.
- */
+/** `6 h later than planned`; undefined where nobody knows what was planned. */
 export function latenessText(late: number | undefined): string | undefined {
   if (late === undefined) return undefined
   if (Math.abs(late) < MINUTE_MS) return 'as planned'
   return `${durationText(Math.abs(late) / 1000)} ${late > 0 ? 'later' : 'earlier'} than planned`
 }
 
-/** How many milliseconds later than planned a session ended. */
+/** By how many milliseconds an end was later than start and length say; not known of a length drawn by chance, and after a freeze. */
 function latenessOf(
   { at, endAt, events }: Pick<LockStats, 'at' | 'endAt' | 'events'>,
   { duration }: Pick<LockSession, 'duration'>,

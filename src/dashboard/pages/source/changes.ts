@@ -1,3 +1,4 @@
+import { sum } from '../../../contract/numbers.ts'
 import { eraseDeleted } from '../../../accounts/removal.ts'
 import {
   mayWriteRecords,
@@ -80,9 +81,7 @@ async function showGone(visit: Visit, problem?: string): Promise<PageResult> {
   })
 }
 
-function totalOf(found: readonly GoneRecords[]): number {
-  return found.reduce((sum, { count }) => sum + count, 0)
-}
+const totalOf = (found: readonly GoneRecords[]) => sum(found.map(({ count }) => count))
 
 async function remove(visit: Visit): Promise<PageResult> {
   const { store, viewer, form, actor, now, inBackground } = visit

@@ -90,7 +90,7 @@ async function showForm(visit: Visit, { origin = '', every = DEFAULT_MINUTES, pr
   const described = problem === undefined ? nothing : html` aria-describedby="problem"`
   return formPage(visit, {
     title: 'Connect a server',
-    button: 'Check',
+    button: 'Check connection',
     waiting: 'Checking…',
     problem,
     status,

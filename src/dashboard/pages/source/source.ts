@@ -218,7 +218,7 @@ function nextText({ viewer, now }: Visit, { state, holder, next_at: next }: Conn
   if (state === 'stopped') return 'Stopped: what was copied is kept.'
   return state === 'due' || next === null
     ? 'The next round waits for its turn.'
-    : `Pulls new records again ${agoText(viewer, next, now)}. Stop ends this and keeps what was copied.`
+    : `New records are copied again ${agoText(viewer, next, now)}.`
 }
 
 /** Also that this process cannot read the key, and that the disk is full: no round may have told that. */
@@ -280,8 +280,10 @@ function secondsLeft(known: ReadonlyMap<string, Read>, source: SourceStatus | un
   return rest === 0 ? undefined : (elapsedMs / 1000 / read) * rest
 }
 
+const STOP = 'Stop copying'
+
 function actionsOf(visit: Visit, connection: Connection, source: SourceStatus | undefined): Html {
-  if (isBusy(visit, connection)) return html`<div class="buttons">${button('stop', 'Stop')}</div>`
+  if (isBusy(visit, connection)) return html`<div class="buttons">${button('stop', STOP)}</div>`
   const { state, sealed_key: key } = connection
   const needsKey = state !== 'done' && (key === null || problemNow(visit, connection, source)?.needsKey === true)
   const canGoOn = state === 'stopped' && !needsKey
@@ -290,7 +292,7 @@ function actionsOf(visit: Visit, connection: Connection, source: SourceStatus | 
     <div class="buttons">
       ${needsKey ? link('key', 'Change key', true) : nothing}
       ${canGoOn ? button('continue', 'Continue', true) : nothing}
-      ${state === 'waiting' || state === 'due' ? html`${button('pull', 'Pull now')}${button('stop', 'Stop')}` : nothing}
+      ${state === 'waiting' || state === 'due' ? html`${button('pull', 'Copy now')}${button('stop', STOP)}` : nothing}
       ${isComplete && html`<a href="/">Go to the overview</a>`}
     </div>
     <details>

@@ -80,7 +80,10 @@ export function gradePicture(viewer: Viewer, shown: ShownSessions, byType: Html 
   return picture({
     id: `grades${shown.suffix ?? ''}`,
     title: 'Grade',
-    summary: isOfProgram ? medianText(summary) : gradeSummary(shown, usual),
+    summary:
+      isOfProgram || !isLongerThanWeek(time)
+        ? medianText(summary)
+        : summaryOf(GRADES, { time, measured: medians(summary), empty: NO_GRADES }, usual),
     drawing:
       drawn.length === 0
         ? undefined
@@ -102,11 +105,6 @@ function gradeColumns(summary: TrainingSummary, usual: readonly (Usual | undefin
     },
   }
   return [column, ...usualColumn({ text: percentText, differenceText: numberText }, medians(summary), usual)]
-}
-
-function gradeSummary({ time, summary }: ShownSessions, usual: readonly (Usual | undefined)[]): Part {
-  if (!isLongerThanWeek(time)) return medianText(summary)
-  return summaryOf(GRADES, { time, measured: medians(summary), empty: NO_GRADES }, usual)
 }
 
 function medianText({ grade }: TrainingSummary): Part {

@@ -32,7 +32,6 @@ import {
   percentText,
   timeAgo,
 } from '../../text/text.ts'
-import { fromText } from '../area.ts'
 import { boundaries, inParts, lastResults, leastNews, timeSince } from '../parts.ts'
 import { programRuns } from './program-runs.ts'
 import { gradePicture } from './pictures.ts'
@@ -100,14 +99,14 @@ export function programColumns(
       cell: ({ id }) => gradesOf(useOf.get(id)?.lastGrades ?? [], range),
     },
     {
-      title: 'Median, last ten',
+      title: 'Median',
       numeric: true,
       line: 'second',
       before: 'median ',
       cell: ({ id }) => medianText(useOf.get(id)),
     },
     {
-      title: 'Passed, last ten',
+      title: 'Passed',
       numeric: true,
       line: 'first',
       unit: ' passed',
@@ -129,12 +128,11 @@ export function programColumns(
   ]
 }
 
-/** `91 %`, and below it `up from 68 % (first ten)`. */
+/** `91 %`, and below it `first ten 68 %`. */
 function medianText({ graded = 0, firstGrades = [], lastGrades = [] }: Partial<ProgramUse> = {}): Part {
   const [first, last] = [firstGrades, lastGrades.map(({ value }) => value)].map(ten => percentileOf(0.5, ten))
   if (first === undefined || last === undefined) return NONE
-  const change = first === last ? 'as' : fromText(last, first, percentText(first))
-  return html`${percentText(last)}${graded >= 20 && html`<br> <small class="wide muted nowrap">${change} (first\u00a0ten)</small>`}`
+  return html`${percentText(last)}${graded >= 20 && html`<br> <small class="wide muted nowrap">first\u00a0ten ${percentText(first)}</small>`}`
 }
 
 function passedOf(grades: ProgramUse['lastGrades']): number {

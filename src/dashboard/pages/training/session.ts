@@ -1,6 +1,4 @@
 import { sum } from '../../../contract/numbers.ts'
-import { DAY_MS } from '../../../contract/time.ts'
-import { zoneClock } from '../../../stats/zone-clock.ts'
 import type { TrainerSegment, TrainingSession } from '../../../contract/training-sessions.ts'
 import type { TrainingTemplate } from '../../../contract/training-templates.ts'
 import { notFound } from '../../../contract/errors.ts'
@@ -31,19 +29,9 @@ import {
   RECORD_ROWS,
   tableFoot,
 } from '../../layout/components.ts'
-import {
-  countText,
-  dateText,
-  dateTime,
-  durationText,
-  monthName,
-  NONE,
-  numberText,
-  percentText,
-  timerText,
-} from '../../text/text.ts'
+import { countText, dateTime, durationText, NONE, numberText, percentText, timerText } from '../../text/text.ts'
 import { recordSteps } from '../area.ts'
-import { beyondText, GRADES, rangeText, strip, type Words } from '../parts.ts'
+import { beyondText, GRADES, rangeText, strip, tenLinks, type Words } from '../parts.ts'
 import { type Passing, passingAt, passingGrades } from './program-runs.ts'
 import { distanceOf } from './list.ts'
 
@@ -184,6 +172,7 @@ export function lastGrades(
   const values = [...points.map(({ value }) => value), ...(usual === undefined ? [] : [usual.low, usual.high])]
   const space = { ...valueScale(gradeRange(values), percentText), x: (at: number) => at }
   const current = points.filter(({ id }) => id === session.id)
+  const nameOf = ({ grade, passed }: SessionStats) => `${percentText(grade)}, ${passed ? 'passed' : 'not passed'}`
   return html`
       <div class="plot"><svg class="plane" height="112" aria-hidden="true">${space.axes}
         ${usual === undefined ? nothing : boxes('usual', [{ x: [0, 100], y: [space.y(usual.high), space.y(usual.low)] }])}
@@ -194,19 +183,7 @@ export function lastGrades(
           )
           return markText(at, space.y(value), numberText(value), isLow ? ' below' : '')
         })}${linePath('line', space, points)}${dots('current', space, current)}${resultDots(space, points)}
-      </svg><ol class="last-ten">${ten.map((one, index) => {
-        const [day, month] = dayAndMonth(viewer, one.at)
-        const before = ten[index - 1]
-        const isNamed = before === undefined || dayAndMonth(viewer, before.at)[1] !== month
-        const isCurrent = one.id === session.id ? html` aria-current="true"` : nothing
-        const name = `${dateText(viewer, one.at)}, ${one.passed ? 'passed' : 'not passed'}`
-        return html`<li><a href="/training/${one.id}" title="${name}"${isCurrent}><span class="hidden">${percentText(one.grade)} ${name}</span><span aria-hidden="true">${day}${isNamed && html`<br>${month}`}</span></a></li>`
-      })}</ol></div>`
-}
-
-function dayAndMonth({ timeZone }: Viewer, at: number): readonly [day: string, month: string] {
-  const day = zoneClock(timeZone).dayOf(at) * DAY_MS
-  return [numberText(new Date(day).getUTCDate()), monthName(day)]
+      </svg>${tenLinks(viewer, '/training', ten, nameOf, session.id)}</div>`
 }
 
 /** The sums of a session, of repetitions what is usual; and how many of its segments were passed, of those that can fail. */

@@ -59,10 +59,7 @@ export const trainingPages = areaPages<TrainingQuery, ShownTraining, SessionStat
   table: (visit, { query, sessions, programs, known }) => sessionRows(visit, query, sessions, programs, known),
   file: {
     header: ({ discreet }) => trainingWriter.header(discreet),
-    sessions(visit, query, period) {
-      const access = visit.pageAccess.sessions('dtt')
-      return sessionsOf(visit, access, query, period)
-    },
+    sessions: (visit, query, period) => sessionsOf(visit, visit.pageAccess.sessions('dtt'), query, period),
     async cells(visit) {
       const programs = await readPrograms(visit)
       return ({ session, document }) => {
