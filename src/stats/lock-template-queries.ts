@@ -17,7 +17,6 @@ export async function withUses(store: Store, templates: readonly StoredTemplate<
   return templates.map(template => {
     const ofAllOwners = byTemplate.get(template.record.id) ?? []
     const ended = ofAllOwners.filter(({ running }) => running === 0)
-    const known = ended.filter(({ length }) => length > 0)
     return {
       ...template,
       /** Those that ended, and how many of them not early. */
@@ -25,8 +24,6 @@ export async function withUses(store: Store, templates: readonly StoredTemplate<
       completed: sum(ended.map(({ completed }) => completed)),
       /** When one began that is running. */
       runningSince: ofAllOwners.find(({ running }) => running > 0)?.last,
-      /** Of those that ended, where the record has an end. In milliseconds. */
-      lengths: known.flatMap(({ length, sessions }) => Array.from({ length: sessions }, () => length)),
       /** When a session with it began last; null when there was none. */
       last: ofAllOwners.length === 0 ? null : Math.max(...ofAllOwners.map(({ last }) => last)),
     }
@@ -54,16 +51,14 @@ const latestByTemplate = recordQuery<Access, Latest>(
     where place <= 10 limit ${sql.lit(ONE_MORE)}`,
 )
 
-/** `length` is 0 if it is not known, or one is running. */
-type Use = Readonly<Record<'template' | 'running' | 'length' | 'sessions' | 'completed' | 'last', number>>
+type Use = Readonly<Record<'template' | 'running' | 'sessions' | 'completed' | 'last', number>>
 
 const usesByTemplate = recordQuery<Access, Use>(
   'uses of lock templates',
   (param, owned) => sql`
     select ${owned}, template_id as template, is_active as running, count(*) as sessions, max(at) as last,
-      case when is_active = 0 and ended_at > at then ended_at - at else 0 end as length,
       count(*) filter (where is_active = 0 and lock_state = 'completed') as completed
     from lock_session
     where ${isReadable(param, ANY_SESSIONS)} and template_id is not null
-    group by owner_id, template_id, is_active, length limit ${sql.lit(ONE_MORE)}`,
+    group by owner_id, template_id, is_active limit ${sql.lit(ONE_MORE)}`,
 )

@@ -305,15 +305,14 @@ export function tenLinks<One extends { readonly id: number; readonly at: number 
   current?: number,
 ): Html {
   const dayOf = ({ at }: One) => zoneClock(viewer.timeZone).dayOf(at) * DAY_MS
+  // Phones show every second one of those that are in many months.
   const isMany = new Set(ten.map(one => monthName(dayOf(one)))).size > 5
   return html`<ol class="last-ten">${ten.map((one, index) => {
     const before = ten[index - 1]
     const month = monthName(dayOf(one))
-    const isNamed = before === undefined || monthName(dayOf(before)) !== month
+    const isNamed = isMany || before === undefined || monthName(dayOf(before)) !== month
     const name = `${dateText(viewer, one.at)}, ${nameOf(one)}`
-    // Many names of months have no room on phones.
-    const shown = isMany ? html`${month[0]}<span class="wide">${month.slice(1)}</span>` : month
-    return html`<li><a href="${path}/${one.id}" title="${name}"${one.id === current && html` aria-current="true"`}><span class="hidden">${name}</span><span aria-hidden="true">${new Date(dayOf(one)).getUTCDate()}${isNamed && html`<br>${shown}`}</span></a></li>`
+    return html`<li><a href="${path}/${one.id}" title="${name}"${one.id === current && html` aria-current="true"`}><span class="hidden">${name}</span><span${isMany && index % 2 === 1 && html` class="wide"`} aria-hidden="true">${new Date(dayOf(one)).getUTCDate()}${isNamed && html`<br>${month}`}</span></a></li>`
   })}</ol>`
 }
 

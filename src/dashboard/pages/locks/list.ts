@@ -119,6 +119,7 @@ export async function lockRows(
   const random = rows.map(row => row.ending?.random?.[1] ?? 0)
   const most = Math.max(0, ...rows.map(row => lengthOf(row, until) ?? 0), ...planned, ...random)
   return html`
+    ${isCut && html`<p class="small muted">A row has all of its lock, also what is beyond these days; the figures above do not.</p>`}
     ${legendOf([
       ['solid', stateName('locked', visit.viewer)],
       ['usual', 'Lasted'],
@@ -126,7 +127,6 @@ export async function lockRows(
       ...(random.some(length => length > 0) ? ([['ahead', 'Planned, at random']] as const) : []),
     ])}
     ${table('Locks', lockColumns(visit, most), rows, { id: 'session-table' })}
-    ${isCut && html`<p class="small muted">A lock that goes beyond these days has all of its time and breaks here.</p>`}
     ${tableFoot(path, query, paged)}
   `
 }
@@ -169,6 +169,10 @@ export function lockColumns(
   const until = countedUntil(viewer.asOf, now)
   const named = ({ id, record }: LockRow) => recordName(viewer, 'lock', { id, name: record?.name ?? '' })
   const started = ({ at }: LockRow) => dateTime(viewer, at)
+  const lastedText = (row: LockRow) => {
+    const lasted = lengthOf(row, until)
+    return lasted === undefined ? NONE : durationText(lasted / 1000)
+  }
   return [
     {
       title: label(hasNames ? 'name' : 'startDate'),
@@ -176,6 +180,7 @@ export function lockColumns(
       cell: row => html`<a href="/locks/${row.id}">${(hasNames ? named : started)(row)}</a>${marksOf(viewer, row)}`,
     },
     ...(hasNames ? [{ title: label('startDate'), line: 'second', cell: started } as const] : []),
+    ...(most > 0 ? [] : [{ title: 'Lasted', cell: lastedText }]),
     {
       title: html`${stateName('locked', viewer)}${most > 0 && barEnds('0', durationText(most / 1000))}`,
       line: 'first',
@@ -183,7 +188,7 @@ export function lockColumns(
       cell(row) {
         const { intervals, locked } = row
         const lasted = lengthOf(row, until)
-        if (intervals.length === 0) return lasted === undefined ? NONE : `Lasted ${durationText(lasted / 1000)}`
+        if (intervals.length === 0) return lasted === undefined ? NONE : `Lasted ${lastedText(row)}`
         const bar = (look: string, to: number, from = 0) =>
           boxes(look, [{ x: [(from * 100) / most, (to * 100) / most], y: look === 'ahead' ? [10, 90] : [0, 100] }])
         const text = durationText(locked / 1000)

@@ -86,9 +86,7 @@ function nowLine({ viewer, now }: Visit, active: NonNullable<Active>): Html {
   return dotted(
     lockTime(active, { until, now }) ?? nothing,
     html`<a href="/locks/${active.id}">${recordName(viewer, 'lock', readLock(active.document))}</a>${practiceMark(active.rules)}`,
-    active.at > until
-      ? nothing
-      : html`${tickingTime(active.at, { until, now })}${end && ` of ${durationText((end - active.at) / 1000)}`}`,
+    active.at > until || end !== undefined ? nothing : tickingTime(active.at, { until, now }),
     missing === undefined
       ? html`planned end ${dateTime(viewer, active.plannedEnd ?? 0)} (${plannedEndDistance(active, until)})`
       : missing === HIDDEN

@@ -1,5 +1,4 @@
 import { notFound } from '../../../contract/errors.ts'
-import { percentileOf } from '../../../contract/numbers.ts'
 import type { LockTemplate } from '../../../contract/lock-templates.ts'
 import { readKnownTime, countedUntil } from '../../../stats/known-time.ts'
 import { lockHistory } from '../../../stats/lock-history.ts'
@@ -65,12 +64,7 @@ async function showTemplates(visit: Visit) {
             'No lock templates yet',
             'This page will show the rules that lock sessions start from: how long they last, when breaks are due, and what changes their length.',
           )
-        : html`<section class="card" id="sessions">${legendOf(
-            lengthsLegend(
-              viewer,
-              used.map(({ record }) => record),
-            ),
-          )}${table('Lock templates', lockTemplateColumns(viewer, latest), shown.rows)}${tableFoot(path, query, shown)}</section>`,
+        : html`<section class="card" id="sessions">${legendOf(lengthsLegend(viewer, used))}${table('Lock templates', lockTemplateColumns(viewer, latest), shown.rows)}${tableFoot(path, query, shown)}</section>`,
   })
 }
 
@@ -99,7 +93,6 @@ export function lockTemplateColumns(viewer: Viewer, latest?: Latest): TableColum
             },
           } as const,
         ]),
-    { title: 'Median length', numeric: true, line: 'second', before: 'median ', cell: medianText },
     {
       title: stateName('completed', viewer),
       numeric: true,
@@ -124,17 +117,12 @@ function breaksRule({ discreet }: Viewer, { isBreakEnabled, breakMaximum, breakR
   return isBreakEnabled ? `${durationText(breakMaximum)} break every ${durationText(breakRegularity)}` : 'no breaks'
 }
 
-/** Two lines leave it out. */
-const NO_LOCKS = html`<span class="zero">${NONE}</span>`
-
 /** `8 of 12` that ended. */
 function completedText({ sessions, completed }: TemplateUse): Part {
-  return sessions === 0 ? NO_LOCKS : unbroken(`${numberText(completed)} of ${numberText(sessions)}`)
-}
-
-function medianText({ lengths }: TemplateUse): Html {
-  const median = percentileOf(0.5, lengths)
-  return median === undefined ? NO_LOCKS : html`<span class="nowrap">${durationText(median / 1000)}</span>`
+  // Two lines leave it out.
+  return sessions === 0
+    ? html`<span class="zero">${NONE}</span>`
+    : unbroken(`${numberText(completed)} of ${numberText(sessions)}`)
 }
 
 /** Bars of how long locks lasted, with a line at the length that is planned, or a frame where it is random. */
@@ -153,13 +141,13 @@ function longestOf(template: LockTemplate, locks: Lasted): number {
   return Math.max(1, rangeOf(template)[1], ...locks.map(({ length }) => length))
 }
 
-function lengthsLegend(viewer: Viewer, templates: readonly LockTemplate[]): LegendItem[] {
-  const isRandom = (one: LockTemplate) => one.isRandomDuration
+function lengthsLegend(viewer: Viewer, uses: readonly Pick<TemplateUse, 'record'>[]): LegendItem[] {
+  const isRandom = ({ record }: Pick<TemplateUse, 'record'>) => record.isRandomDuration
   return [
     ['solid', stateName('completed', viewer)],
     ['missed', 'Not completed'],
-    ...(templates.every(isRandom) ? [] : ([['goal', 'Planned']] as const)),
-    ...(templates.some(isRandom) ? ([['ahead', 'Planned, at random']] as const) : []),
+    ...(uses.every(isRandom) ? [] : ([['goal', 'Planned']] as const)),
+    ...(uses.some(isRandom) ? ([['ahead', 'Planned, at random']] as const) : []),
   ]
 }
 
@@ -176,7 +164,7 @@ function lengthsCard(viewer: Viewer, template: LockTemplate, locks: Lasted): Htm
     `Length of the last ${locks.length}`,
     html`
       <div class="plot"><svg class="plane" aria-hidden="true">${axes}${lengthBars(template, locks, length => y(length / unit))}</svg>${tenLinks(viewer, '/locks', locks, nameOf)}</div>
-      ${legendOf(lengthsLegend(viewer, [template]))}
+      ${legendOf(lengthsLegend(viewer, [{ record: template }]))}
     `,
     { id: 'lengths' },
   )
@@ -230,7 +218,6 @@ function useStats(viewer: Viewer, use: TemplateUse): Html {
   const { last, sessions, completed } = use
   return stats(
     sessions > 0 && mainStat(stateName('completed', viewer), completedText(use), partText(completed, sessions)),
-    stat('Median length', medianText(use)),
     stat('Last used', dateText(viewer, last ?? 0)),
   )
 }

@@ -10,6 +10,7 @@ import { countdownOf, isFreeze } from '../../../stats/status.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
 import { dotted, stat } from '../../layout/components.ts'
+import { personName } from '../../text/names.ts'
 import type { Reader, Viewer } from '../../page.ts'
 import {
   ageText,
@@ -75,7 +76,8 @@ export function headline(
   const state =
     current === undefined ? noLockText(viewer, newest, until) : lockState(viewer, current, viewer.subject.id, until)
   if (state === undefined) return verdict
-  return html`${state}${verdict === undefined ? nothing : html` <span class="verdict">${verdict}</span>`} <span class="beside">${ageText(viewer, now, '')}</span>`
+  const isOwn = viewer.subject.id === viewer.session.accountId
+  return html`${isOwn ? nothing : `${personName(viewer, viewer.subject)}: `}${state}${verdict === undefined ? nothing : html` <span class="verdict">${verdict}</span>`} <span class="beside">${ageText(viewer, now, '')}</span>`
 }
 
 /** `No lock for 17 hours`, `No lock for 15 days`, where it is known when the newest one ended. */
@@ -154,7 +156,7 @@ export function plannedEndStat(viewer: Viewer, lock: LockStats, owner: number, u
 export function progressBar({ at }: LockStats, end: number | undefined, { until }: Clock): Html {
   return end === undefined
     ? nothing
-    : html`of ${durationText((end - at) / 1000)}<progress max="${end - at}" value="${until - at}" aria-label="Time up to the planned end"></progress>`
+    : html`<progress max="${end - at}" value="${until - at}" aria-label="Time up to the planned end"></progress>`
 }
 
 /** The planned end of a running lock that is yet to come. */

@@ -95,7 +95,7 @@ async function showSource(visit: Visit) {
   const isWaiting = connection !== undefined && isBusy(visit, connection)
   return view({
     title: 'Source',
-    lead: 'Where your records come from, and how to bring in more.',
+    lead: `Where your records come from, and how to bring ${rows.length === 0 ? 'them' : 'more'} in.`,
     isBusy: isWaiting,
     body: html`
       ${

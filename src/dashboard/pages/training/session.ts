@@ -62,12 +62,12 @@ async function showSession(visit: Visit) {
   return view({
     owner,
     title,
-    heading: isNamed ? html`${programLink(names, session.program)} <span class="beside">${title}</span>` : undefined,
+    heading: isNamed ? html`${names.nameOf(session.program)} <span class="beside">${title}</span>` : undefined,
     back: visit.sectionStart,
     lead: dotted(
       html`${dateTime(viewer, session.at, now)}${session.isTyped ? TYPED : nothing}`,
       segments.length > 0 && durationText(sum(segments.map(({ durationMeasured }) => durationMeasured))),
-      isNamed ? nothing : programLink(names, session.program),
+      html`Program ${programLink(names, session.program)}`,
       owner === viewer.subject.id ? nothing : personName(viewer, personOf(viewer, owner)),
     ),
     actions: recordSteps(visit, sessions, 'Sessions'),
