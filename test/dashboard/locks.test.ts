@@ -164,7 +164,7 @@ test('the page of a template says how many locks were completed, and what they c
   const lines = [...world, lockTemplate(41, 1), lasted(51, 1, 3), lasted(52, 3, 4), lasted(53, 4, 9)]
   await using it = await signedIn('ann', [...lines, lasted(54, 2, 3)])
   const text = shownText(await it.viewer.get('/lock-templates/41'))
-  assert.match(text, /Completed 4 of 4 100\s% Last used 4 Feb/)
+  assert.match(text, /Completed 4 of 4 100\s% of those that ended Planned 1\sh Last used 4 Feb/)
   assert.match(text, / Length of the last 4 .* 4 Feb( 2026)?, 5\sd, completed .* Lock 53 4\sd 22\sh over plan 4 Feb/)
   assert.match(shownText(await it.viewer.get('/lock-templates')), / 1\sh planned 30\smin break every 1\sd 4 of 4 4 Feb/)
   await it.service.import([

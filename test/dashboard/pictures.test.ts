@@ -84,7 +84,7 @@ describe('pictures', () => {
     const [, band = ''] = /id="repetitions"[^]*?<path class="usual" d="([^"]*)"/.exec(text) ?? []
     assert.match(band, /^M[^M]*(C[^CM]*){20,}Z$/, 'one area over all the weeks')
     assert.match(text, /Usual in the 12 weeks before/)
-    assert.match(shownText({ text }), /[\d,]+ last week, (◆\sas usual|[▲▼]\s[\d,]+ (above|below) usual)/)
+    assert.match(shownText({ text }), / last week[ \d,%]* (◆\sas usual|[▲▼]\s[\d,]+( points?)? (above|below) usual)/)
     assert.match(shownText({ text }), / (within|[\d,]+ (over|under)) \(\d+–\d+\)/)
   })
 

@@ -51,6 +51,8 @@ export const EXAMPLE_TRAINING = [
   tile('Repetitions per week', '2,180', 'this week so far', BY_NOW, weeks('564745660788')),
 ]
 
+export const EXAMPLE_PROGRAM = tile('Interval program', '90\u00a0%', 'median', '9 of the last 10 passed', LAST_TEN)
+
 export const EXAMPLE_LOCKS = tile('Locked by week', '54\u00a0%', 'this week', '▲ above usual', weeks('343504433745'))
 
 const dayLooks = Array.from({ length: 178 }, (_, day) => {

@@ -305,14 +305,14 @@ export function tenLinks<One extends { readonly id: number; readonly at: number 
   current?: number,
 ): Html {
   const dayOf = ({ at }: One) => zoneClock(viewer.timeZone).dayOf(at) * DAY_MS
-  // Phones show every second one of those that are in many months.
+  // Of many months, phones show every second one up to the last.
   const isMany = new Set(ten.map(one => monthName(dayOf(one)))).size > 5
   return html`<ol class="last-ten">${ten.map((one, index) => {
     const before = ten[index - 1]
     const month = monthName(dayOf(one))
     const isNamed = isMany || before === undefined || monthName(dayOf(before)) !== month
     const name = `${dateText(viewer, one.at)}, ${nameOf(one)}`
-    return html`<li><a href="${path}/${one.id}" title="${name}"${one.id === current && html` aria-current="true"`}><span class="hidden">${name}</span><span${isMany && index % 2 === 1 && html` class="wide"`} aria-hidden="true">${new Date(dayOf(one)).getUTCDate()}${isNamed && html`<br>${month}`}</span></a></li>`
+    return html`<li><a href="${path}/${one.id}" title="${name}"${one.id === current && html` aria-current="true"`}><span class="hidden">${name}</span><span${isMany && (ten.length - index) % 2 === 0 && html` class="wide"`} aria-hidden="true">${new Date(dayOf(one)).getUTCDate()}${isNamed && html`<br>${month}`}</span></a></li>`
   })}</ol>`
 }
 
@@ -518,7 +518,7 @@ interface MeasuredTime {
   readonly byNow?: Usual | undefined
 }
 
-/** `96 % of this week so far, usually 25 to 54 % by now`, or `2,444 last week, ▼ 36 below usual`, with one large number. */
+/** `96 % of this week so far, usually 25 to 54 % by now`, `90 % this week so far; last week 91 %, ◆ as usual`, with one large number. */
 export function summaryOf(
   words: Words,
   { time, measured, empty, isShare = false, byNow }: MeasuredTime,
@@ -532,23 +532,18 @@ export function summaryOf(
   const last = part === undefined || value === null ? undefined : { part, value, usual: usual[index] }
   const current = parts.findIndex(({ isCurrent }) => isCurrent)
   const running = measured[current]?.value ?? null
-  if (running !== null && (isShare || (running > 0 && (byNow !== undefined || last?.usual === undefined)))) {
-    const isBefore = last !== undefined && last.part === parts[current - 1]
+  const beside = last?.usual === undefined ? '' : `, ${beyondText(last.value, last.usual, words)}`
+  if (running !== null && (isShare || running > 0)) {
+    const isBefore = last !== undefined && last.part === parts[current - 1] && (isShare || byNow === undefined)
     const before =
-      isBefore && (isShare || byNow === undefined)
-        ? html`; <span class="nowrap">last ${unit} ${text(last.value)}</span>`
-        : nothing
+      isBefore &&
+      html`; <span class="nowrap">last ${unit} ${text(last.value)}</span>${byNow === undefined ? beside : ''}`
     const stands = byNow && `, usually ${rangeText(byNow)}${isShare ? '\u00a0%' : ''} by now`
     return html`<b>${text(running)}</b> ${isShare ? 'of ' : ''}this ${unit} so far${stands}${before}`
   }
   if (last !== undefined) {
-    const beside = last.usual === undefined ? '' : `, ${beyondText(last.value, last.usual, words)}`
     const isLast = parts.some(({ isCurrent, begin }) => isCurrent && begin === last.part.until)
-    const soFar =
-      isLast && running !== null && running > 0
-        ? html`; <span class="nowrap">this ${unit} ${text(running)}</span>`
-        : nothing
-    return html`<b>${text(last.value)}</b> ${isLast ? 'last' : 'in the last whole'} ${unit}${beside}${soFar}`
+    return html`<b>${text(last.value)}</b> ${isLast ? 'last' : 'in the last whole'} ${unit}${beside}`
   }
   return measured.some(({ value }) => (value ?? 0) > 0) ? `Nothing in a whole ${unit}.` : 'Nothing in this period.'
 }

@@ -115,16 +115,14 @@ export async function lockRows(
   const endings = known ?? (await endingsOf(visit, withoutPractice(paged.rows), time))
   const rows = paged.rows.map(session => lockRow(session, documents.get(session.id), endings.get(session.id)))
   const isCut = sessions.some(({ at, endAt }) => at < time.from || (endAt ?? until) > time.to)
-  const planned = rows.map(row => plannedOf(row) ?? 0)
-  const random = rows.map(row => row.ending?.random?.[1] ?? 0)
-  const most = Math.max(0, ...rows.map(row => lengthOf(row, until) ?? 0), ...planned, ...random)
+  const planned = rows.flatMap(plannedOf)
+  const most = Math.max(0, ...rows.map(row => lengthOf(row, until) ?? 0), ...planned)
   return html`
     ${isCut && html`<p class="small muted">A row has all of its lock, also what is beyond these days; the figures above do not.</p>`}
     ${legendOf([
       ['solid', stateName('locked', visit.viewer)],
       ['usual', 'Lasted'],
-      ...(planned.some(length => length > 0) ? ([['tick', 'Planned']] as const) : []),
-      ...(random.some(length => length > 0) ? ([['ahead', 'Planned, at random']] as const) : []),
+      ...(planned.length > 0 ? ([['tick', plannedTitle(rows.some(({ ending }) => ending?.random))]] as const) : []),
     ])}
     ${table('Locks', lockColumns(visit, most), rows, { id: 'session-table' })}
     ${tableFoot(path, query, paged)}
@@ -137,11 +135,17 @@ function lengthOf({ at, endAt }: Pick<LockStats, 'at' | 'endAt'>, until: number)
   return end === null || end < at ? undefined : end - at
 }
 
-/** How many milliseconds were planned; undefined if that is not known, hidden from its owner, who may read this, or not what its end is judged by. */
-function plannedOf({ record, isActive, rules, ending }: LockRow): number | undefined {
+/** What a mark of a plan means. */
+export function plannedTitle(isRandom: boolean): string {
+  return isRandom ? 'Planned; two: a random length between' : 'Planned'
+}
+
+/** How many milliseconds were planned, or between which two; none if that is not known, hidden from its owner, who may read this, or not what its end is judged by. */
+function plannedOf({ record, isActive, rules, ending }: LockRow): readonly number[] {
+  if (ending?.random !== undefined) return ending.random
   const seconds = record?.duration ?? 0
   const isJudged = isActive || ending === undefined || ending.late !== undefined
-  return seconds === 0 || !isJudged || (isActive && hidesTime(rules, true)) ? undefined : seconds * 1000
+  return seconds === 0 || !isJudged || (isActive && hidesTime(rules, true)) ? [] : [seconds * 1000]
 }
 
 export interface LockRow extends LockStats {
@@ -189,18 +193,11 @@ export function lockColumns(
         const { intervals, locked } = row
         const lasted = lengthOf(row, until)
         if (intervals.length === 0) return lasted === undefined ? NONE : `Lasted ${lastedText(row)}`
-        const bar = (look: string, to: number, from = 0) =>
-          boxes(look, [{ x: [(from * 100) / most, (to * 100) / most], y: look === 'ahead' ? [10, 90] : [0, 100] }])
+        const bar = (look: string, to: number) => boxes(look, [{ x: [0, (to * 100) / most], y: [0, 100] }])
         const text = durationText(locked / 1000)
-        const planned = plannedOf(row)
-        const [shortest = 0, longest = 0] = row.ending?.random ?? []
-        const tick = planned === undefined ? nothing : tickAt((planned * 100) / most)
-        return most === 0
-          ? text
-          : spanCell(
-              text,
-              html`${longest > 0 && bar('ahead', longest, shortest)}${bar('usual', lasted ?? locked)}${bar('solid', locked)}${tick}`,
-            )
+        if (most === 0) return text
+        const ticks = plannedOf(row).map(length => tickAt((length * 100) / most))
+        return spanCell(text, html`${bar('usual', lasted ?? locked)}${bar('solid', locked)}${ticks}`)
       },
     },
     {

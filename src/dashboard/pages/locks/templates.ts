@@ -4,7 +4,7 @@ import { readKnownTime, countedUntil } from '../../../stats/known-time.ts'
 import { lockHistory } from '../../../stats/lock-history.ts'
 import { lockRecords, someLocks } from '../../../stats/lock-queries.ts'
 import { latestLocks, lockTemplates, type TemplateUse, withUses } from '../../../stats/lock-template-queries.ts'
-import { boxes, levels, type Range, valueScale } from '../../charts/plane.ts'
+import { boxes, levels, valueScale } from '../../charts/plane.ts'
 import { DAY_MS, HOUR_MS } from '../../../contract/time.ts'
 import { type LegendItem, legendOf } from '../../charts/picture.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
@@ -27,7 +27,7 @@ import {
 } from '../../layout/components.ts'
 import { dateText, durationText, NONE, numberText, partText, unbroken } from '../../text/text.ts'
 import { stateName } from './states.ts'
-import { lockColumns, lockRow } from './list.ts'
+import { lockColumns, lockRow, plannedTitle } from './list.ts'
 import { leastNews, strip, tenLinks } from '../parts.ts'
 import { endingOf, rangeOf } from './time.ts'
 
@@ -84,7 +84,7 @@ export function lockTemplateColumns(viewer: Viewer, latest?: Latest): TableColum
       ? []
       : [
           {
-            title: 'Last ten, beside the plan',
+            title: 'Length of the last ten',
             line: 'second',
             cell({ record }: TemplateUse) {
               const locks = latest.get(record.id)
@@ -125,15 +125,14 @@ function completedText({ sessions, completed }: TemplateUse): Part {
     : unbroken(`${numberText(completed)} of ${numberText(sessions)}`)
 }
 
-/** Bars of how long locks lasted, with a line at the length that is planned, or a frame where it is random. */
+/** Bars of how long locks lasted, and a line at the length that is planned, two where it is random between them. */
 function lengthBars(template: LockTemplate, locks: Lasted, y: (length: number) => number): Html {
-  const [low, high] = rangeOf(template)
+  const planned = [...new Set(rangeOf(template))].filter(length => length > 0)
   const bars = locks.map(({ length, completed }, index) =>
     boxes(completed > 0 ? 'solid' : 'missed', [{ x: [index * 10 + 1.5, index * 10 + 8.5], y: [y(length), y(0)] }]),
   )
-  const x: Range = [0, 10 * locks.length]
-  if (low < high) return html`${boxes('ahead', [{ x, y: [y(high), y(low)] }])}${bars}`
-  return html`${bars}${high > 0 && levels('goal', [{ x, y: y(high) }])}`
+  const lines = planned.map(length => ({ x: [0, 10 * locks.length], y: y(length) }) as const)
+  return html`${bars}${levels('goal', lines)}`
 }
 
 /** What is planned, or was. */
@@ -142,12 +141,10 @@ function longestOf(template: LockTemplate, locks: Lasted): number {
 }
 
 function lengthsLegend(viewer: Viewer, uses: readonly Pick<TemplateUse, 'record'>[]): LegendItem[] {
-  const isRandom = ({ record }: Pick<TemplateUse, 'record'>) => record.isRandomDuration
   return [
     ['solid', stateName('completed', viewer)],
     ['missed', 'Not completed'],
-    ...(uses.every(isRandom) ? [] : ([['goal', 'Planned']] as const)),
-    ...(uses.some(isRandom) ? ([['ahead', 'Planned, at random']] as const) : []),
+    ['goal', plannedTitle(uses.some(({ record }) => record.isRandomDuration))],
   ]
 }
 
@@ -217,7 +214,13 @@ async function showTemplate(visit: Visit) {
 function useStats(viewer: Viewer, use: TemplateUse): Html {
   const { last, sessions, completed } = use
   return stats(
-    sessions > 0 && mainStat(stateName('completed', viewer), completedText(use), partText(completed, sessions)),
+    sessions > 0 &&
+      mainStat(
+        stateName('completed', viewer),
+        completedText(use),
+        `${partText(completed, sessions)} of those that ended`,
+      ),
+    stat('Planned', lengthText(use.record)),
     stat('Last used', dateText(viewer, last ?? 0)),
   )
 }

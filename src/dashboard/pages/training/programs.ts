@@ -33,6 +33,7 @@ import {
   timeAgo,
 } from '../../text/text.ts'
 import { boundaries, inParts, lastResults, leastNews, timeSince } from '../parts.ts'
+import { example, EXAMPLE_PROGRAM } from '../example.ts'
 import { programRuns } from './program-runs.ts'
 import { gradePicture } from './pictures.ts'
 
@@ -75,6 +76,7 @@ async function showPrograms({ store, viewer, pageAccess, now, path, query }: Vis
             viewer,
             'No programs yet',
             'This page will show your training programs, what they consist of, and how sessions with them went.',
+            example(EXAMPLE_PROGRAM),
           )
         : html`<section class="card" id="sessions">${legendOf(resultLegend([...uses.values()].flatMap(({ lastGrades }) => lastGrades.map(({ isPassed }) => isPassed))))}${table('Programs', programColumns(viewer, uses, now), rows)}${tableFoot(path, query, shown)}</section>`,
   })

@@ -67,7 +67,9 @@ async function showSession(visit: Visit) {
     lead: dotted(
       html`${dateTime(viewer, session.at, now)}${session.isTyped ? TYPED : nothing}`,
       segments.length > 0 && durationText(sum(segments.map(({ durationMeasured }) => durationMeasured))),
-      html`Program ${programLink(names, session.program)}`,
+      isNamed
+        ? program && html`<a href="/programs/${program.id}">See the program</a>`
+        : programLink(names, session.program),
       owner === viewer.subject.id ? nothing : personName(viewer, personOf(viewer, owner)),
     ),
     actions: recordSteps(visit, sessions, 'Sessions'),
@@ -242,7 +244,7 @@ function segmentColumns(viewer: Viewer, segments: readonly Row[], passing: Passi
       title: 'Segment',
       line: 'first',
       cell: segment =>
-        html`${segment.position} ${typeName(viewer, segment.type)}${segment.passed ? nothing : html` ${resultMark(false)}`}`,
+        html`${segment.position} ${typeName(viewer, segment.type)}${segment.passed ? nothing : html`\u00a0 ${resultMark(false)}`}`,
     },
     {
       title: html`<span class="hidden">Bar</span>`,
