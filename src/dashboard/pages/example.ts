@@ -47,7 +47,7 @@ export const EXAMPLE_OVERVIEW = [
 ]
 
 export const EXAMPLE_TRAINING = [
-  tile('Grade', '90\u00a0%', 'last week', AS_USUAL, LAST_TEN),
+  tile('Grade', '90\u00a0%', 'this week so far', AS_USUAL, LAST_TEN),
   tile('Repetitions per week', '2,180', 'this week so far', BY_NOW, weeks('564745660788')),
 ]
 

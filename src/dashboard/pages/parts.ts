@@ -154,19 +154,21 @@ export interface Measured {
   readonly isEmpty: boolean
 }
 
-/** What is usual at each of the shown parts; empty without what was before, and where one alone would be a speck. */
+/** What is usual at each of the shown parts, with `isDrawnNow` also at the running one; empty without what was before, and where one alone would be a speck. */
 export function usualOf(
   time: TimeInParts,
   earlier: readonly Measured[] | undefined,
   shown: readonly Measured[],
+  isDrawnNow = false,
 ): (Usual | undefined)[] {
   if (earlier === undefined || time.earlier.length === 0) return []
   const measured = [...earlier, ...shown]
   const parts = [...time.earlier.slice(time.earlier.length - earlier.length), ...time.parts]
   const usual = usualRanges(
-    parts.map(({ begin, until, isWhole }, index) => {
+    parts.map(({ begin, until, isWhole, isCurrent }, index) => {
       const { value = null, isEmpty = true } = measured[index] ?? {}
-      return { value, isEmpty, isWhole, days: Math.round((until - begin) / DAY_MS) }
+      const isDrawn = isWhole || (isDrawnNow && isCurrent)
+      return { value, isEmpty, isWhole: isDrawn, days: Math.round((until - begin) / DAY_MS) }
     }),
   ).slice(earlier.length)
   return usual.filter(range => range !== undefined).length < 2 ? [] : usual
@@ -498,9 +500,9 @@ export function usualColumn(
   usual: readonly (Usual | undefined)[],
 ): TableColumn<PartRow>[] {
   if (usual.length === 0) return []
-  const cell = ({ index }: PartRow) => {
+  const cell = ({ index, part }: PartRow) => {
     const [value, range] = [measured[index]?.value ?? null, usual[index]]
-    if (range === undefined || value === null) return NONE
+    if (range === undefined || value === null || part.isCurrent) return NONE
     const beyond = beyondUsual(value, range)
     const how = beyond === 0 ? 'within' : `${differenceText(Math.abs(beyond))} ${beyond > 0 ? 'over' : 'under'}`
     return `${how} (${numberText(range.low)}–${numberText(range.high)})`

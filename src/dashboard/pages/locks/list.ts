@@ -118,7 +118,7 @@ export async function lockRows(
   const planned = rows.flatMap(plannedOf)
   const most = Math.max(0, ...rows.map(row => lengthOf(row, until) ?? 0), ...planned)
   return html`
-    ${isCut && html`<p class="small muted">A row has all of its lock, also what is beyond these days; the figures above do not.</p>`}
+    ${isCut && html`<p class="small muted">Rows count whole locks, the figures above only what is in these days.</p>`}
     ${legendOf([
       ['solid', stateName('locked', visit.viewer)],
       ['usual', 'Lasted'],
@@ -137,7 +137,7 @@ function lengthOf({ at, endAt }: Pick<LockStats, 'at' | 'endAt'>, until: number)
 
 /** What a mark of a plan means. */
 export function plannedTitle(isRandom: boolean): string {
-  return isRandom ? 'Planned; two: a random length between' : 'Planned'
+  return isRandom ? 'Planned; two: the shortest and the longest' : 'Planned'
 }
 
 /** How many milliseconds were planned, or between which two; none if that is not known, hidden from its owner, who may read this, or not what its end is judged by. */
@@ -219,13 +219,14 @@ export function lockColumns(
 /** What is not as with most sessions. Discreet mode hides rules. */
 function marksOf(viewer: Viewer, row: LockRow): Part {
   const { state, isActive, rules, isTyped, ending } = row
-  const lateBreaks = ending?.lateBreaks ?? 0
+  const { lateBreaks = 0, lateBreaksShown = 0 } = ending ?? {}
+  const here = lateBreaksShown < lateBreaks && `, ${numberText(lateBreaksShown)} in these days`
   const isUsual = !isActive && state === 'completed'
   const late = isUsual ? (ending?.late ?? 0) : 0
   const breaks =
     lateBreaks > 0 &&
     !viewer.discreet &&
-    html` <span class="state warn">${countText(lateBreaks, 'break')} too long</span>`
+    html` <span class="state warn">${countText(lateBreaks, 'break')} too long${here}</span>`
   const difference =
     late !== 0 && html` <span class="state">${minutesText(Math.abs(late))} ${late > 0 ? 'over' : 'under'} plan</span>`
   return html`${isUsual ? nothing : html` ${stateMark(viewer, state, isActive)}`}${practiceMark(rules)}${isTyped ? TYPED : nothing}${breaks}${difference}`

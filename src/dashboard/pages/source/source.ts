@@ -293,8 +293,8 @@ function actionsOf(visit: Visit, connection: Connection, source: SourceStatus | 
       ${needsKey ? link('key', 'Change key', true) : nothing}
       ${canGoOn ? button('continue', 'Continue', true) : nothing}
       ${state === 'waiting' || state === 'due' ? html`${button('pull', 'Copy now')}${button('stop', STOP)}` : nothing}
-      ${isComplete && html`<a href="/">Go to the overview</a>`}
     </div>
+    ${isComplete && html`<p><a href="/">Go to the overview</a></p>`}
     <details>
       <summary>Change this source</summary>
         <div class="buttons">

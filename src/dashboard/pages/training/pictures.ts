@@ -56,7 +56,7 @@ export function gradePicture(viewer: Viewer, shown: ShownSessions, byType: Html 
   const isOfProgram = program !== undefined && shown.earlier === undefined && !isDense
   const usual = isOfProgram
     ? sessions.map((_, index) => usualOfProgram(sessions, index, ({ grade }) => grade))
-    : usualOf(time, shown.earlier && medians(shown.earlier), medians(summary))
+    : usualOf(time, shown.earlier && medians(shown.earlier), medians(summary), true)
   const places = isOfProgram ? sessions.map(({ at }) => ({ begin: at, until: at })) : time.parts
   const marks = isDense ? [] : sessionPoints(sessions)
   const points = isOfProgram ? marks : medianPoints(shown)
@@ -114,7 +114,7 @@ function medianText({ grade }: TrainingSummary): Part {
 
 /** The median of each part on what is usual, without axes. */
 export function gradeStrip(viewer: Viewer, shown: ShownSessions): Html {
-  const usual = usualOf(shown.time, shown.earlier && medians(shown.earlier), medians(shown.summary))
+  const usual = usualOf(shown.time, shown.earlier && medians(shown.earlier), medians(shown.summary), true)
   const line = medianPoints(shown)
   const points = line.filter(point => point !== null)
   const space = planeOf(viewer, shown, [...points.map(({ value }) => value), ...ends(usual)])

@@ -68,7 +68,7 @@ async function showSession(visit: Visit) {
       html`${dateTime(viewer, session.at, now)}${session.isTyped ? TYPED : nothing}`,
       segments.length > 0 && durationText(sum(segments.map(({ durationMeasured }) => durationMeasured))),
       isNamed
-        ? program && html`<a href="/programs/${program.id}">See the program</a>`
+        ? program && html`<a class="off-paper" href="/programs/${program.id}">See the program</a>`
         : programLink(names, session.program),
       owner === viewer.subject.id ? nothing : personName(viewer, personOf(viewer, owner)),
     ),
