@@ -19,6 +19,8 @@ export async function withUses(store: Store, templates: readonly StoredTemplate<
     const ended = ofAllOwners.filter(({ running }) => running === 0)
     return {
       ...template,
+      /** Whose sessions they are. */
+      owners: ofAllOwners.map(({ owner_id: owner }) => owner),
       /** Those that ended, and how many of them not early. */
       sessions: sum(ended.map(({ sessions }) => sessions)),
       completed: sum(ended.map(({ completed }) => completed)),

@@ -219,14 +219,13 @@ export function lockColumns(
 /** What is not as with most sessions. Discreet mode hides rules. */
 function marksOf(viewer: Viewer, row: LockRow): Part {
   const { state, isActive, rules, isTyped, ending } = row
-  const { lateBreaks = 0, lateBreaksShown = 0 } = ending ?? {}
-  const here = lateBreaksShown < lateBreaks && `, ${numberText(lateBreaksShown)} in these days`
+  const lateBreaks = ending?.lateBreaks ?? 0
   const isUsual = !isActive && state === 'completed'
   const late = isUsual ? (ending?.late ?? 0) : 0
   const breaks =
     lateBreaks > 0 &&
     !viewer.discreet &&
-    html` <span class="state warn">${countText(lateBreaks, 'break')} too long${here}</span>`
+    html` <span class="state warn">${countText(lateBreaks, 'break')} too long</span>`
   const difference =
     late !== 0 && html` <span class="state">${minutesText(Math.abs(late))} ${late > 0 ? 'over' : 'under'} plan</span>`
   return html`${isUsual ? nothing : html` ${stateMark(viewer, state, isActive)}`}${practiceMark(rules)}${isTyped ? TYPED : nothing}${breaks}${difference}`

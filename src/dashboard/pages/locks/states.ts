@@ -59,12 +59,8 @@ export function stateMark(viewer: Pick<Viewer, 'discreet'>, state: string, isAct
 export const HIDDEN = 'The end is hidden'
 
 /** Whether an active lock of an account hides its planned end and its length from the viewer. */
-export function isTimeHidden(
-  { session }: Viewer,
-  owner: number,
-  { isActive, rules }: Pick<LockStats, 'isActive' | 'rules'>,
-) {
-  return isActive && hidesTime(rules, session.accountId === owner)
+export function isTimeHidden({ session }: Viewer, owner: number, lock: Pick<LockStats, 'isActive' | 'rules'>) {
+  return lock.isActive && hidesTime(lock.rules, session.accountId === owner)
 }
 
 /** The JSON text of a lock session without its length and its end. */

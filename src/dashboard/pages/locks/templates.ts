@@ -47,6 +47,7 @@ async function showTemplates(visit: Visit) {
     used.toSorted((a, b) => (b.last ?? 0) - (a.last ?? 0)),
     query,
   )
+  for (const owner of shown.rows.flatMap(({ owners }) => owners)) pageAccess.note('lkbx', owner)
   return view({
     title: 'Lock templates',
     lead: leastNews(
@@ -89,7 +90,7 @@ export function lockTemplateColumns(viewer: Viewer, latest?: Latest): TableColum
             cell({ record }: TemplateUse) {
               const locks = latest.get(record.id)
               if (locks === undefined) return html`<span class="muted">None has ended yet</span>`
-              return strip(lengthBars(record, locks, length => 100 - (length * 90) / longestOf(record, locks)))
+              return strip(lengthBars(record, locks, length => 97 - (length * 87) / longestOf(record, locks)))
             },
           } as const,
         ]),
@@ -179,6 +180,7 @@ async function showTemplate(visit: Visit) {
   const until = countedUntil(asOf, now)
   const ofAll = pageAccess.ofAll('lock_session')
   const [[use], latest] = [await withUses(store, [template], ofAll), await latestLocks(store, ofAll)]
+  for (const user of use?.owners ?? []) pageAccess.note('lkbx', user)
   const shown = paginate(entries, query)
   const ids = shown.rows.map(entry => entry.id)
   const records = await lockRecords(store, access, ids)

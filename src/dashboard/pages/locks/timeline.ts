@@ -154,11 +154,11 @@ function stretchFigures(
   })
 }
 
-/** `1 h 12 min`, and before it how much that is over the maximum of the template; with a name if it is no break. */
+/** `1 h 12 min`, and how much that is over the maximum of the template; with a name if it is no break. */
 function openText(interval: LockInterval, template: LockTemplate | undefined): Part {
   const over = overMaximum(interval, template)
   const name = interval.type === 'break' ? '' : `${intervalName(interval)}\u00a0`
-  return html`${over === 0 ? nothing : html`<span class="state warn">${durationText(over / 1000)} over</span> `}${name}${minutesText(interval.end - interval.start)}`
+  return html`${name}${minutesText(interval.end - interval.start)}${over === 0 ? nothing : html` <span class="state warn">${durationText(over / 1000)} over</span>`}`
 }
 
 /** Each time under lock, and what came after it, up to the next one. The first may have no time under lock. */
