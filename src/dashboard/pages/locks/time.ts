@@ -20,6 +20,7 @@ import {
   durationText,
   inTime,
   minutesText,
+  momentText,
   NONE,
   numberText,
 } from '../../text/text.ts'
@@ -33,7 +34,7 @@ export interface Clock {
   readonly now: number
 }
 
-/** `Locked, day 5 of 11`: what a running lock does now. */
+/** `Locked, day 5 of 11`, on the last one also up to when: what a running lock does now. */
 export function lockState(viewer: Viewer, lock: LockStats, owner: number, until: number): Part {
   if (lock.at > until) return html`Starts ${dateTime(viewer, lock.at)}`
   const current = lock.intervals.at(-1)
@@ -48,8 +49,9 @@ export function lockState(viewer: Viewer, lock: LockStats, owner: number, until:
   // As its length is counted: the first 24 hours are the first day.
   const end = endAhead(viewer, lock, owner, until)
   const days = end === undefined ? 0 : Math.ceil((end - lock.at) / DAY_MS)
-  const day = numberText(Math.floor((until - lock.at) / DAY_MS) + 1)
-  return `${state}, day ${day}${days < 2 ? '' : ` of ${numberText(days)}`}`
+  const day = Math.floor((until - lock.at) / DAY_MS) + 1
+  const last = end !== undefined && day === days ? `, until ${momentText(viewer, end, until)}` : ''
+  return `${state}, day ${numberText(day)}${days < 2 ? '' : ` of ${numberText(days)}`}${last}`
 }
 
 /** `13 h 2 min since the last break`: for how long. Without events, nobody knows. */
