@@ -84,7 +84,7 @@ describe('pages say no more than is known', () => {
   test('an active lock with an end in the future runs until then', async () => {
     await isKnownUpTo(now)
     assert.match((await ann.get('/locks/52')).text, / – now/)
-    assert.match(shownText(await ann.get('/locks')), /Locked, day \d+/)
+    assert.match(shownText(await ann.get('/locks')), /Locked, day\s\d+/)
   })
 
   test('the state of an active lock says how old it is, and time after that is not counted', async () => {
@@ -93,7 +93,7 @@ describe('pages say no more than is known', () => {
       assert.match((await ann.get(path)).text, /as of 2 days ago/, path)
     }
     const ticks = / data-since=/
-    assert.match(shownText(await ann.get('/locks')), /Locked, day 2 of 6 as of 2 days ago/)
+    assert.match(shownText(await ann.get('/locks')), /Locked, day\s2\sof\s6 as of 2 days ago/)
     for (const path of ['/', '/locks/52']) {
       const { text } = await ann.get(path)
       assert.match(shownText({ text }), /1 d without a break/, path)

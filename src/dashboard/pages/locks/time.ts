@@ -23,6 +23,7 @@ import {
   momentText,
   NONE,
   numberText,
+  unbroken,
 } from '../../text/text.ts'
 import { HIDDEN, isTimeHidden, knownEnd, lockText, readLock, stateName } from './states.ts'
 
@@ -51,7 +52,7 @@ export function lockState(viewer: Viewer, lock: LockStats, owner: number, until:
   const days = end === undefined ? 0 : Math.ceil((end - lock.at) / DAY_MS)
   const day = Math.floor((until - lock.at) / DAY_MS) + 1
   const last = end !== undefined && day === days ? `, until ${momentText(viewer, end, until)}` : ''
-  return `${state}, day ${numberText(day)}${days < 2 ? '' : ` of ${numberText(days)}`}${last}`
+  return `${state}, ${unbroken(`day ${numberText(day)}${days < 2 ? '' : ` of ${numberText(days)}`}`)}${last}`
 }
 
 /** `13 h 2 min since the last break`: for how long. Without events, nobody knows. */
