@@ -113,19 +113,19 @@ const PAPER_WIDTH = 718
 
 /** Registers the test that nothing of a page is cut on paper, where nobody can scroll. */
 export function testPaper(paths: readonly string[]) {
-  test(`nothing is cut on paper: ${paths.length} pages`, async () => {
+  test(`nothing is cut on paper, and no record on a tablet as narrow: ${paths.length} pages`, async () => {
     await using service = await sampleService()
     await using browser = await openSession(service, { viewport: { width: PAPER_WIDTH, height: 1000 } })
     const { page } = browser
     for (const path of paths) {
       await page.goto(service.url + path)
-      await page.emulateMedia({ media: 'print' })
-      const cut = await page.evaluate(() =>
-        [...document.querySelectorAll('html, .scroll, pre, .card, .plot')]
+      const cut = (elements: Element[]) =>
+        elements
           .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
-          .map(({ tagName, className, scrollWidth }) => `${tagName} ${className} ${scrollWidth}`),
-      )
-      assert.deepEqual(cut, [], path)
+          .map(({ tagName, className, scrollWidth }) => `${tagName} ${className} ${scrollWidth}`)
+      assert.deepEqual(await page.locator('.scroll:has(> .records)').evaluateAll(cut), [], `${path} on a tablet`)
+      await page.emulateMedia({ media: 'print' })
+      assert.deepEqual(await page.locator('html, .scroll, pre, .card, .plot').evaluateAll(cut), [], path)
       assert.equal(await page.locator('.strip:visible').count(), 0, `${path} has a bar on paper`)
       await page.emulateMedia({ media: 'screen' })
     }
