@@ -359,13 +359,13 @@ async function ageSignIn(page: Page, { service }: Stage) {
 async function enterWrongSource(page: Page) {
   await page.getByLabel('Address of the server').fill('http://history.example')
   await page.getByLabel('API key of that server').fill('a key')
-  await page.getByRole('button', { name: 'Check' }).click()
+  await page.getByRole('button', { name: 'Check connection' }).click()
   await page.locator('.problem').waitFor()
 }
 
 async function checkSource(page: Page, { source = '' }: Stage) {
   await page.getByLabel('Address of the server').fill(source)
   await page.getByLabel('API key of that server').fill(SOURCE_TOKEN)
-  await page.getByRole('button', { name: 'Check' }).click()
+  await page.getByRole('button', { name: 'Check connection' }).click()
   await page.getByText('Whose key is it?').waitFor()
 }

@@ -5,7 +5,6 @@ import { needsChromium, openPage } from '../support/chromium.ts'
 import { world } from '../support/records.ts'
 import { referencePaths, testReference } from '../support/reference.ts'
 import { startService, type TestService } from '../support/service.ts'
-import { isWhole } from '../support/sweeps.ts'
 
 describe('every page of the reference', () => {
   let service: TestService
@@ -14,10 +13,8 @@ describe('every page of the reference', () => {
   })
   after(() => service[Symbol.asyncDispose]())
 
-  // A sample is every second page in each look.
-  const half = (part: number) => referencePaths.filter((_, index) => isWhole || index % 2 === part)
-  testReference('light', 1280, half(0), () => service)
-  testReference('dark', 320, half(1), () => service)
+  testReference('light', 1280, referencePaths, () => service)
+  testReference('dark', 320, referencePaths, () => service)
 
   test('its links work without scripts', needsChromium, async () => {
     await using browser = await openPage({ javaScriptEnabled: false })
