@@ -64,31 +64,40 @@ export function usualRanges(parts: readonly UsualPart[]): (Usual | undefined)[] 
   })
 }
 
-/** The week of an instant and those before, the oldest first, with the same day and time of each. */
-export function weeksByNow(clock: ZoneClock, now: number) {
+/** Whether the week of an instant can be judged up to then: on its first day it says little. */
+export function isJudged(clock: ZoneClock, now: number): boolean {
+  return bucketStart('week', 'monday', clock.dayOf(now)) < clock.dayOf(now)
+}
+
+/** The weeks up to the one that is judged, the oldest first, each up to the same day and time; where the running one is not judged, whole ones. */
+export function weeksToJudge(clock: ZoneClock, now: number) {
   const today = clock.dayOf(now)
-  const monday = bucketStart('week', 'monday', today)
-  return Array.from({ length: MAX_USUAL_PARTS + 1 }, (_, index) => {
-    const back = 7 * (MAX_USUAL_PARTS - index)
-    const end = clock.startOf(today - back) + now - clock.startOf(today)
-    return { day: monday - back, begin: clock.startOf(monday - back), end, until: clock.startOf(monday - back + 7) }
+  const isSoFar = isJudged(clock, now)
+  const last = bucketStart('week', 'monday', isSoFar ? today : today - 7)
+  return Array.from({ length: 2 * MAX_USUAL_PARTS + 1 }, (_, index) => {
+    const back = 7 * (2 * MAX_USUAL_PARTS - index)
+    const [begin, until] = [clock.startOf(last - back), clock.startOf(last - back + 7)]
+    const end = isSoFar ? Math.min(until, clock.startOf(today - back) + now + 1 - clock.startOf(today)) : until
+    return { day: last - back, begin, end, until }
   })
 }
 
-/** What is usual in the last of some weeks, each measured up to the same day and time. */
-export function usualByNow(weeks: readonly Pick<UsualPart, 'value' | 'isEmpty'>[]): Usual | undefined {
-  return usualRanges(weeks.map(week => ({ ...week, days: 7, isWhole: true }))).at(-1)
+export type Judged = NonNullable<ReturnType<typeof judgedOf>>
+
+/** The last of the weeks to judge beside what is usual, which is `byNow` of the running one; undefined where too little is known. */
+export function judgedOf(weeks: readonly Pick<UsualPart, 'value' | 'isEmpty'>[], isSoFar: boolean) {
+  const usual = usualRanges(weeks.map(week => ({ ...week, days: 7, isWhole: true }))).at(-1)
+  return usual && { value: weeks.at(-1)?.value ?? 0, usual, byNow: isSoFar ? usual : undefined }
 }
 
-/** The repetitions that are usual from Monday up to the same day and time of the weeks before. */
-export function usualReps(sessions: readonly SessionStats[], clock: ZoneClock, now: number): Usual | undefined {
-  const known = weeksByNow(clock, now).filter(({ until }) => until > (sessions[0]?.at ?? now))
-  return usualByNow(
-    known.map(({ begin, end, until }) => ({
-      value: totalsOf(sessionsBetween(sessions, begin, end + 1)).reps,
-      isEmpty: sessionsBetween(sessions, begin, until).length === 0,
-    })),
-  )
+/** The repetitions of the week that is judged. */
+export function judgedReps(sessions: readonly SessionStats[], clock: ZoneClock, now: number): Judged | undefined {
+  const known = weeksToJudge(clock, now).filter(({ until }) => until > (sessions[0]?.at ?? now))
+  const weeks = known.map(({ begin, end, until }) => ({
+    value: totalsOf(sessionsBetween(sessions, begin, end)).reps,
+    isEmpty: sessionsBetween(sessions, begin, until).length === 0,
+  }))
+  return judgedOf(weeks, isJudged(clock, now))
 }
 
 /** How far a value is above what is usual; negative below it, 0 within it. */

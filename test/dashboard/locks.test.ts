@@ -180,7 +180,10 @@ test('the page of a template says how many locks were completed, and what they c
     text,
     /Started Lasted Locked Breaks .* Lock 53 4\sd 22\sh over plan 4 Feb( 2026)?, 08:00 5\sd 1\sd 23\sh /,
   )
-  assert.match(shownText(await it.viewer.get('/lock-templates')), / 1\sh planned 30\smin break every 1\sd 4 of 4 4 Feb/)
+  assert.match(
+    shownText(await it.viewer.get('/lock-templates')),
+    / 1\sh planned 30\smin break every 1\sd 5\sd 4 of 4 4 Feb/,
+  )
   await it.service.import([
     lockTemplate(42, 1),
     lockSession(55, 1, { ...ended, lockState: 'abandoned' }, { templateId: 42 }),
@@ -392,20 +395,32 @@ test('a running lock says how long it is locked since the last break, on which d
   assert.match(shownText(await it.viewer.get('/')), /Locked, day\s4\sof\s4, until [\w, ]*\d+:\d+/)
 })
 
-test('the percent of this week so far comes first, beside what is usual by now and last week, as the API has them', async () => {
-  mock.timers.enable({ apis: ['Date'], now: Math.floor(Date.now() / 1000) * 1000 })
+const aMonday = bucketStart('week', 'monday', Math.floor(Date.now() / DAY_MS)) - 7
+
+test('the percent of this week so far comes first, beside what is usual by now and last week, as the API has them', () =>
+  assertJudged(2.5))
+
+test('on a Monday the week before is judged, which is over', () => assertJudged(0.5))
+
+async function assertJudged(days: number) {
+  mock.timers.enable({ apis: ['Date'], now: (aMonday + days) * DAY_MS })
   try {
     await using service = await sampleService()
     const alex = await visitorAs(service.url, 'alex')
     const locks = shownText(await alex.get('/locks')).replaceAll(/\s/g, ' ')
-    const [, now = '', last = ''] =
-      /Locked by week (\d+) % of this week so far, usually \d+(?: to \d+)? % by now; last week (\d+) %/.exec(locks) ??
-      assert.fail()
-    const [, how] = /So far this week: locked \d+ %, (◆ as|[▲▼] (above|below))(?= usual)/.exec(locks) ?? assert.fail()
-    const monday = bucketStart('week', 'monday', Math.floor(Date.now() / DAY_MS))
+    const [, now = '', usual, last = '', verdict] =
+      /Locked by week (\d+) % of this week so far(, usually \d+(?: to \d+)? % by now)?; last week (\d+) %(?: ?, ([◆▲▼]))?/.exec(
+        locks,
+      ) ?? assert.fail()
+    const [, week, percent, how = ''] =
+      /(So far this|Last) week: locked (\d+) %, (◆ as|[▲▼] above|[▲▼] below)(?= usual)/.exec(locks) ?? assert.fail()
+    const isSoFar = days > 1
+    assert.deepEqual([week, percent, usual === undefined], isSoFar ? ['So far this', now, false] : ['Last', last, true])
+    // Of a week that is over, the picture says the same.
+    assert.equal(verdict, isSoFar ? undefined : how.slice(0, 1))
     for (const [shown, first] of [
-      [now, monday],
-      [last, monday - 7],
+      [now, aMonday],
+      [last, aMonday - 7],
     ] as const) {
       const query = `bucket=week&from=${formatDate(first)}&to=${formatDate(first + 6)}`
       const { lockedSeconds, lockedPercent } = (await service.fetch(`/api/v1/lkbx/stats?${query}`, 'alex')).body.data
@@ -416,11 +431,15 @@ test('the percent of this week so far comes first, beside what is usual by now a
     }
     const overview = shownText(await alex.get('/')).replaceAll(/\s/g, ' ')
     assert.ok(overview.includes(`${how} usual `), overview)
-    assert.match(overview, new RegExp(`Locked this week ${now} % usually \\d+( to \\d+)? % by now`))
+    assert.match(overview, new RegExp(`${week} week: [\\d,]+ repetitions, [◆▲▼]`))
+    assert.match(
+      overview,
+      new RegExp(`Locked this week ${now} %${isSoFar ? ' usually \\d+( to \\d+)? % by now' : ' Days'}`),
+    )
   } finally {
     mock.timers.reset()
   }
-})
+}
 
 test('a lock that has ended says how long it was locked, its breaks, and how much later or earlier than planned it ended', async () => {
   await using it = await signedIn('ann')

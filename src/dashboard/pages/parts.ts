@@ -2,7 +2,7 @@ import { sum } from '../../contract/numbers.ts'
 import { DAY_MS, addBuckets, bucketStart, formatDate } from '../../contract/time.ts'
 import type { Bucket, Periods } from '../../stats/buckets.ts'
 import type { SessionStats } from '../../stats/training.ts'
-import { beyondUsual, MAX_USUAL_PARTS, type Usual, usualRanges } from '../../stats/usual.ts'
+import { beyondUsual, isJudged, type Judged, MAX_USUAL_PARTS, type Usual, usualRanges } from '../../stats/usual.ts'
 import { endOfTomorrow, type ZoneClock, zoneClock } from '../../stats/zone-clock.ts'
 import { WEEKDAYS } from '../charts/days.ts'
 import {
@@ -23,8 +23,8 @@ import {
 } from '../charts/plane.ts'
 import { figuresTable, type LegendItem, picture } from '../charts/picture.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
-import type { TableColumn } from '../layout/components.ts'
-import type { Viewer } from '../page.ts'
+import { dotted, type TableColumn } from '../layout/components.ts'
+import type { Reader, Viewer } from '../page.ts'
 import { daysText } from '../text/period.ts'
 import {
   capital,
@@ -193,8 +193,15 @@ export function rangeText({ low, high }: Usual): string {
   return low === high ? numberText(low) : unbroken(`${numberText(low)} to ${numberText(high)}`)
 }
 
+/** `So far this week: 3,004 repetitions, ▲ above usual`, on Mondays `Last week: …`; undefined without verdicts. */
+export function weekVerdicts({ viewer, now }: Reader, ...verdicts: readonly (string | undefined)[]) {
+  const [first, ...others] = viewer.copied === null ? verdicts.filter(one => one !== undefined) : []
+  const week = isJudged(zoneClock(viewer.timeZone), now) ? 'So far this week' : 'Last week'
+  return first === undefined ? undefined : html`<span class="verdict">${dotted(`${week}: ${first}`, ...others)}</span>`
+}
+
 /** `3,004 repetitions, ▲ above usual` */
-export function verdictText(value: number, usual: Usual, amount: string): string {
+export function verdictText({ value, usual }: Judged, amount: string): string {
   const beyond = beyondUsual(value, usual)
   return `${unbroken(amount)}, ${beyond === 0 ? '◆\u00a0as' : beyond > 0 ? '▲\u00a0above' : '▼\u00a0below'}\u00a0usual`
 }

@@ -4,7 +4,7 @@ import { locksSince, type LockStats, lockRecords } from '../../../stats/lock-que
 import { lockStatistics, type LockStatistics, withoutPractice } from '../../../stats/lock-statistics.ts'
 import { countedUntil } from '../../../stats/known-time.ts'
 import { hidesTime } from '../../../stats/status.ts'
-import { usualByNow, weeksByNow } from '../../../stats/usual.ts'
+import { isJudged, judgedOf, weeksToJudge } from '../../../stats/usual.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
 import type { Reader, Viewer, Visit } from '../../page.ts'
 import { comparedDays, type Days, type Period, type PeriodQuery, timeOfDays } from '../../text/period.ts'
@@ -44,8 +44,9 @@ export async function shownLocks(
   const compared = period && comparedDays(period)
   const past = compared && timeOfDays(compared, timeZone)
   const time = inParts(timeOfDays(days, timeZone), now, viewer)
-  const weeks = period !== undefined && until === now && endsThisWeek(time) ? weeksByNow(clock, now) : []
-  const from = Math.min(time.earlier[0]?.begin ?? Infinity, past?.from ?? clock.startOf(days.first))
+  const weeks = period !== undefined && until === now && endsThisWeek(time) ? weeksToJudge(clock, now) : []
+  const begins = [weeks[0], time.earlier[0]].map(one => one?.begin ?? Infinity)
+  const from = Math.min(...begins, past?.from ?? clock.startOf(days.first))
   const sessions = await locksSince(store, pageAccess.sessions('lkbx'), until, from)
   const [sums, earlier, before, cutWeeks] = await lockStatistics(
     withoutPractice(sessions),
@@ -62,7 +63,7 @@ export async function shownLocks(
       ]),
     ],
   )
-  const byNow = weeks.flatMap((_, index) => {
+  const toJudge = weeks.flatMap((_, index) => {
     const [some, rest] = cutWeeks.buckets.slice(index * 2)
     if (some === undefined || rest === undefined) return []
     return { value: lockedPercent(some), isEmpty: some.lockedSeconds + rest.lockedSeconds === 0 }
@@ -81,8 +82,8 @@ export async function shownLocks(
     figures: figuresOf(withoutPractice(within), time),
     ...sums,
     earlier: period && earlier.buckets,
-    /** What percent is usual up to this day and time of a week, where the last part is this week. */
-    usualByNow: usualByNow(byNow),
+    /** What percent is usual in the week that is judged, where the last part is this week. */
+    judged: judgedOf(toJudge, isJudged(clock, now)),
     before: compared && { ...compared, total: before.total },
     former: isComparable ? figuresOf(withoutPractice(sessionsWithin(sessions, past, until)), past) : undefined,
   }

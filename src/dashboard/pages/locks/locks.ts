@@ -62,7 +62,7 @@ const locks: Area<PeriodQuery, ShownWithNow, LockStats> = {
   },
   none: (_viewer, { period }) => ['No locks', `There is none${period === undefined ? '' : ` ${periodText(period)}`}.`],
   heading: (visit, shown) =>
-    html`<span data-live="state">${headline(visit, shown.active, shown.newest, shown.until, lockVerdict(visit.viewer, shown))}</span>`,
+    html`<span data-live="state">${headline(visit, shown.active, shown.newest, shown.until, lockVerdict(visit.viewer, shown.judged))}</span>`,
   lead: (visit, { active }) => active && html`<span data-live="now">${nowLine(visit, active)}</span>`,
   tiles: (viewer, shown) => lockTiles(viewer, shown, shown.endings),
   pictures: ({ viewer }, shown) =>
@@ -95,12 +95,9 @@ function nowLine({ viewer, now }: Visit, active: NonNullable<Active>): Html {
   )
 }
 
-/** `locked 96 %, ▲ above usual` of this week, where records are known up to now. */
-export function lockVerdict(viewer: Viewer, shown: ShownLocks | undefined): string | undefined {
-  const week = shown?.buckets.at(-1)
-  if (week === undefined || shown?.usualByNow === undefined) return undefined
-  const percent = lockedPercent(week) ?? 0
-  return verdictText(percent, shown.usualByNow, `${lockText('locked', viewer)} ${percentText(percent)}`)
+/** `locked 96 %, ▲ above usual` of the week that is judged, where records are known up to now. */
+export function lockVerdict(viewer: Viewer, judged: ShownLocks['judged'] | undefined): string | undefined {
+  return judged && verdictText(judged, `${lockText('locked', viewer)} ${percentText(judged.value)}`)
 }
 
 function lockTiles(viewer: Viewer, shown: ShownLocks, endings: ReadonlyMap<number, Ending> | undefined): Html {
@@ -155,10 +152,10 @@ function longestOf({ longestLockedSeconds }: LockStatistics): number | null {
 /** The percent of time locked by week, month or quarter. Not known is not 0. */
 export function shareBars(
   viewer: Viewer,
-  shown: Pick<ShownLocks, 'buckets' | 'time' | 'earlier'> & Partial<Pick<ShownLocks, 'usualByNow'>>,
+  shown: Pick<ShownLocks, 'buckets' | 'time' | 'earlier'> & Partial<Pick<ShownLocks, 'judged'>>,
   id = 'shares',
 ): Bars {
-  const { buckets, time, earlier, usualByNow } = shown
+  const { buckets, time, earlier, judged } = shown
   const measured = (share: LockStatistics) => ({ value: lockedPercent(share), isEmpty: share.lockedSeconds === 0 })
   return {
     id,
@@ -177,7 +174,7 @@ export function shareBars(
     measured: buckets.map(measured),
     earlier: earlier?.map(measured),
     isShare: true,
-    byNow: usualByNow,
+    byNow: judged?.byNow,
     ...GRADES,
     cellText: percentText,
     axisText: percentText,

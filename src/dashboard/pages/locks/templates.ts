@@ -4,7 +4,7 @@ import { readKnownTime, countedUntil } from '../../../stats/known-time.ts'
 import { lockHistory } from '../../../stats/lock-history.ts'
 import { lockRecords, someLocks } from '../../../stats/lock-queries.ts'
 import { latestLocks, lockTemplates, type TemplateUse, withUses } from '../../../stats/lock-template-queries.ts'
-import { boxes, levels, valueScale } from '../../charts/plane.ts'
+import { boxes, levels, markText, valueScale } from '../../charts/plane.ts'
 import { DAY_MS, HOUR_MS } from '../../../contract/time.ts'
 import { type LegendItem, legendOf } from '../../charts/picture.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
@@ -90,7 +90,9 @@ export function lockTemplateColumns(viewer: Viewer, latest?: Latest): TableColum
             cell({ record }: TemplateUse) {
               const locks = latest.get(record.id)
               if (locks === undefined) return html`<span class="muted">None has ended yet</span>`
-              return strip(lengthBars(record, locks, length => 97 - (length * 87) / longestOf(record, locks)))
+              const y = (length: number) => 97 - (length * 87) / longestOf(record, locks)
+              const last = markText(100, 50, aboutText(locks.at(-1)?.length ?? 0), ' at-end')
+              return strip(html`${lengthBars(record, locks, y, 10 - locks.length)}${last}`)
             },
           } as const,
         ]),
@@ -127,13 +129,20 @@ function completedText({ sessions, completed }: TemplateUse): Part {
 }
 
 /** Bars of how long locks lasted, and a line at the length that is planned, two where it is random between them. */
-function lengthBars(template: LockTemplate, locks: Lasted, y: (length: number) => number): Html {
+function lengthBars(template: LockTemplate, locks: Lasted, y: (length: number) => number, from = 0): Html {
   const planned = [...new Set(rangeOf(template))].filter(length => length > 0)
-  const bars = locks.map(({ length, completed }, index) =>
-    boxes(completed > 0 ? 'solid' : 'missed', [{ x: [index * 10 + 1.5, index * 10 + 8.5], y: [y(length), y(0)] }]),
-  )
-  const lines = planned.map(length => ({ x: [0, 10 * locks.length], y: y(length) }) as const)
+  const bars = locks.map(({ length, completed }, index) => {
+    const x = (from + index) * 10
+    return boxes(completed > 0 ? 'solid' : 'missed', [{ x: [x + 1.5, x + 8.5], y: [y(length), y(0)] }])
+  })
+  const lines = planned.map(length => ({ x: [10 * from, 10 * (from + locks.length)], y: y(length) }) as const)
   return html`${bars}${levels('goal', lines)}`
+}
+
+/** `5 d`, without hours from two days on. */
+function aboutText(length: number): string {
+  const unit = [DAY_MS, HOUR_MS].find(one => length >= 2 * one) ?? 1000
+  return durationText((Math.round(length / unit) * unit) / 1000)
 }
 
 /** What is planned, or was. */
@@ -174,8 +183,7 @@ async function showTemplate(visit: Visit) {
   if (template === undefined) throw notFound('Lock template')
   const { record, document, owner } = template
   const access = pageAccess.sessions('lkbx', owner)
-  const { entries: all } = await lockHistory(store, access)
-  const entries = all.filter(entry => entry.template === id)
+  const entries = (await lockHistory(store, access)).entries.filter(entry => entry.template === id)
   const { asOf } = await readKnownTime(store, viewer.session.accountId, owner, now)
   const until = countedUntil(asOf, now)
   const ofAll = pageAccess.ofAll('lock_session')
@@ -188,7 +196,6 @@ async function showTemplate(visit: Visit) {
     const row = lockRow(session, records.get(session.id))
     return { ...row, ending: row.record && endingOf(session, row.record, record) }
   })
-  const person = personOf(viewer, owner)
   const areNamed = rows.some(row => row.record?.name !== record.name)
   return view({
     owner,
@@ -197,7 +204,7 @@ async function showTemplate(visit: Visit) {
     back: visit.sectionStart,
     lead: dotted(
       `Lock template, created ${dateText(viewer, Date.parse(record.createdAt))}`,
-      owner === viewer.subject.id ? nothing : personName(viewer, person),
+      owner === viewer.subject.id ? nothing : personName(viewer, personOf(viewer, owner)),
     ),
     body: recordTabs(visit, {
       owner,

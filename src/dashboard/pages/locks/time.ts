@@ -5,11 +5,11 @@ import { lockRecords, type LockStats } from '../../../stats/lock-queries.ts'
 import { lockTemplates } from '../../../stats/lock-template-queries.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../contract/time.ts'
 import type { Range } from '../../charts/plane.ts'
-import type { Time } from '../parts.ts'
+import { type Time, weekVerdicts } from '../parts.ts'
 import { countdownOf, isFreeze } from '../../../stats/status.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
-import { dotted, stat } from '../../layout/components.ts'
+import { stat } from '../../layout/components.ts'
 import { personName } from '../../text/names.ts'
 import type { Reader, Viewer } from '../../page.ts'
 import {
@@ -68,19 +68,19 @@ export function lockTime({ at, intervals }: LockStats, clock: Clock): Html | und
 
 /** What the lock is doing now, and how this week stands as far as all is known: the heading of a page; undefined where nothing is known of both. */
 export function headline(
-  { viewer, now }: Pick<Reader, 'viewer' | 'now'>,
+  reader: Reader,
   current: LockStats | undefined,
   newest: LockStats | undefined,
   until: number,
   ...verdicts: readonly (string | undefined)[]
 ): Html | undefined {
-  const [first, ...others] = viewer.copied === null ? verdicts.filter(one => one !== undefined) : []
-  const verdict = first === undefined ? undefined : dotted(`So far this week: ${first}`, ...others)
+  const { viewer, now } = reader
+  const verdict = weekVerdicts(reader, ...verdicts)
   const state =
     current === undefined ? noLockText(viewer, newest, until) : lockState(viewer, current, viewer.subject.id, until)
   if (state === undefined) return verdict
   const isOwn = viewer.subject.id === viewer.session.accountId
-  return html`${isOwn ? nothing : `${personName(viewer, viewer.subject)}: `}${state}${verdict === undefined ? nothing : html` <span class="verdict">${verdict}</span>`} <span class="beside">${ageText(viewer, now, '')}</span>`
+  return html`${isOwn ? nothing : `${personName(viewer, viewer.subject)}: `}${state}${verdict && html` ${verdict}`} <span class="beside">${ageText(viewer, now, '')}</span>`
 }
 
 /** `No lock for 17 hours`, `No lock for 15 days`, where it is known when the newest one ended. */

@@ -44,15 +44,13 @@ export function newsOf({ sessions, ...options }: Omit<Known, 'extent' | 'today'>
   const hasWeeks = now - (known.sessions[0]?.at ?? now) >= 8 * 7 * DAY_MS
   const hasSessions = known.sessions.length >= 10
   // The most important first. What is new is gone after seven days.
-  const [best, next] = [
+  const [first, second] = [
     ...(hasWeeks ? [bestWeek] : []),
     ...(hasSessions ? [longestStreak, backAgain, mostInSession, bestGrade] : []),
     longestStretch,
     ...(hasSessions ? [daysInRow] : []),
     lockedTrend,
   ].flatMap(news => news(known) ?? [])
-  // What is of this week is said first.
-  const [first, second] = next !== undefined && isOfLastWeek(known) ? [next, best] : [best, next]
   if (first === undefined) return hasWeeks && hasSessions ? html`No new best in the last seven days` : undefined
   return html`${first}${second === undefined ? nothing : html`<br>${second}`}`
 }
@@ -78,12 +76,6 @@ function bestWeek(known: Known): Html | undefined {
   const isLast = bucketStart('week', 'monday', known.today) > Date.parse(from) / DAY_MS
   const text = html`${isLast ? 'Last' : 'This'} week: ${repsFigure(reps, `${from}/${to}`)} repetitions`
   return html`${daysLink(week.best, text)}, the most${known.extent}`
-}
-
-/** Whether the best week, which is the first of all news, is over. */
-function isOfLastWeek(known: Known): boolean {
-  const monday = bucketStart('week', 'monday', known.today)
-  return bestWeek(known) !== undefined && Date.parse(known.bests.week?.best.to ?? '') / DAY_MS < monday
 }
 
 function mostInSession(known: Known): Html | undefined {

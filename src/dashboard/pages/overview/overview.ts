@@ -94,7 +94,7 @@ export async function readOverview(reader: Reader, goal: number | null) {
       locked: shownLock,
       programs,
     })
-  const verdicts = [training && weekVerdict(viewer, training.week), lockVerdict(viewer, shownLock)]
+  const verdicts = [training && weekVerdict(training.week), lockVerdict(viewer, shownLock?.judged)]
   const cards = html`
     <div class="tiles" data-live="tiles">
       ${lockCard(reader, current, last, locked, shownLock)}

@@ -53,7 +53,7 @@ export function lockCard(
       <dl class="stats">
         ${current === undefined ? nothing : html`${stat('So far', tickingTime(current.at, clock), ahead && progressBar(current, ahead, clock))}${plannedEndStat(viewer, current, viewer.subject.id, until)}`}
         ${current === undefined && end !== null && stat('Ended', timeAgo(viewer, end, now), `after ${durationText((end - shown.at) / 1000)}`)}
-        ${week !== undefined && week.knownSeconds > 0 && stat(lockText('Locked this week', viewer), lockedFigure(week, scope), weeks?.usualByNow && `usually ${rangeText(weeks.usualByNow)}\u00a0% by now`)}
+        ${week !== undefined && week.knownSeconds > 0 && stat(lockText('Locked this week', viewer), lockedFigure(week, scope), weeks?.judged?.byNow && `usually ${rangeText(weeks.judged.byNow)}\u00a0% by now`)}
         ${stat(lockText('Days locked', viewer), numberText(locked), `of the last ${countText(days.length, 'day')}`)}
       </dl>
       ${dayStrip(viewer, days, today)}
@@ -68,15 +68,15 @@ export const STRIP_DAYS = 28
 function dayStrip(viewer: Viewer, days: readonly LockStatistics[], today: number): Html {
   const first = today + 1 - days.length
   const bars = dayBars(days.map(({ lockedSeconds }) => lockedSeconds / 864))
-  return html`<a class="days-strip" href="/locks?from=${formatDate(first)}&to=${formatDate(today)}">${bars}<span class="ends small muted"><span>${shortDay(first * DAY_MS)}</span><span>${lockText('Locked', viewer)} by day, up to 24\u00a0h</span><span>Today</span></span></a>`
+  return html`<a class="days-strip" href="/locks?from=${formatDate(first)}&to=${formatDate(today)}">${bars}<span class="ends small muted"><span>${shortDay(first * DAY_MS)}</span><span>${lockText('Hours locked by day', viewer)}</span><span>Today</span></span></a>`
 }
 
 /** What has not begun yet is not zero. */
 export function thisWeek(reader: Reader, { known, week }: ShownTraining, goal: number | null): Html {
-  const { monday, scope, reps, count, usual } = week
+  const { monday, scope, reps, count, judged } = week
   const link = html`<a href="/training?from=${formatDate(monday)}&to=${formatDate(monday + 6)}">This week</a>`
   const counted = figure(`sessions ${scope}`, count, countText(count, 'session'))
-  const usually = usual && `usually ${rangeText(usual)} by now`
+  const usually = judged?.byNow && `usually ${rangeText(judged.byNow)} by now`
   const ofGoal =
     goal !== null && `Weekly goal: ${numberText(reps)} of ${countText(goal, 'repetition')} (${partText(reps, goal)})`
   if (count === 0)
@@ -146,10 +146,9 @@ export function weeksCard(
     const week = spreads.at(-1) ?? undefined
     const scope = daysName(training.period)
     const reps = repsFigure(totals.reps, scope)
-    const repsOfWeek = numberText(periods.at(-1)?.reps ?? 0)
     const median = grade !== null && medianFigure(grade.median, scope)
-    const bars = barStrip(viewer, { ...amountBars(viewer, training, now), byNow: training.week.usual })
-    strips.push(strip('/training#repetitions', 'Repetitions', reps, bars, repsOfWeek))
+    const bars = barStrip(viewer, { ...amountBars(viewer, training, now), byNow: training.week.judged?.byNow })
+    strips.push(strip('/training#repetitions', 'Repetitions', reps, bars, numberText(periods.at(-1)?.reps ?? 0)))
     const dots = gradeStrip(viewer, training)
     strips.push(strip('/training#grades', 'Median grade', median, dots, week && percentText(week.median)))
   }

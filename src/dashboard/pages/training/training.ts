@@ -4,7 +4,7 @@ import type { TrainingSession } from '../../../contract/training-sessions.ts'
 import { trainingHistory } from '../../../stats/training-history.ts'
 import { trainingRecords } from '../../../stats/training-queries.ts'
 import { type SessionStats, sessionsBetween, totalsOf } from '../../../stats/training.ts'
-import { usualReps } from '../../../stats/usual.ts'
+import { judgedReps } from '../../../stats/usual.ts'
 import { countedUntil } from '../../../stats/known-time.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
 import { patterns } from '../../charts/plane.ts'
@@ -25,6 +25,7 @@ import {
   inParts,
   isLongerThanWeek,
   timeSince,
+  weekVerdicts,
   verdictText,
 } from '../parts.ts'
 import { fieldsOf, measureChoice, scopeOf, trainingAddresses, type TrainingQuery, sessionRows, sorted } from './list.ts'
@@ -48,10 +49,8 @@ export const trainingPages = areaPages<TrainingQuery, ShownTraining, SessionStat
     isFiltered(trainingAddresses, shown.query) ? 'No session matches' : 'No sessions',
     noneText(shown),
   ],
-  heading({ viewer }, { week, time }) {
-    const verdict = endsThisWeek(time) ? weekVerdict(viewer, week) : undefined
-    return html`Training${verdict && html` <span class="verdict">So far this week: ${verdict}</span>`}`
-  },
+  heading: (visit, { week, time }) =>
+    html`Training ${endsThisWeek(time) ? weekVerdicts(visit, weekVerdict(week)) : nothing}`,
   lead: ({ viewer }, shown) => gradeNews(viewer, shown),
   fields: ({ viewer }, { query, programs, known, types }) => fieldsOf(viewer, query, programs, known, types),
   tiles: (viewer, shown) => html`${typeNote(viewer, shown.query)}${totalTiles(viewer, shown)}`,
@@ -158,7 +157,7 @@ function pictures({ viewer, now }: Visit, shown: ShownTraining): Html {
   const goal = isOwn ? (viewer.session.weeklyGoal ?? undefined) : undefined
   const isWhole = endsThisWeek(time) && !isFiltered(trainingAddresses, query) && query.measure === 'repetitions'
   const bars = amountBars(viewer, shown, now, { measure: query.measure, goal, actions: measureChoice(query) })
-  const amounts = { ...bars, byNow: isWhole ? week.usual : undefined }
+  const amounts = { ...bars, byNow: isWhole ? week.judged?.byNow : undefined }
   const grades = gradePicture(viewer, shown, typeMedians(viewer, shown))
   return html`<div class="charts">${patterns}${grades}${isLongerThanWeek(time) ? barPicture(viewer, amounts) : nothing}</div>`
 }
@@ -201,13 +200,13 @@ function weekSoFar({ viewer, now }: Reader, sessions: readonly SessionStats[]) {
   const today = clock.dayOf(now)
   const monday = bucketStart('week', 'monday', today)
   const { reps, sessions: count } = totalsOf(sessionsBetween(sessions, clock.startOf(monday), clock.startOf(today + 1)))
-  const usual = countedUntil(viewer.asOf, now) === now ? usualReps(sessions, clock, now) : undefined
-  return { monday, scope: daysName({ first: monday, last: today }), reps, count, usual }
+  const judged = countedUntil(viewer.asOf, now) === now ? judgedReps(sessions, clock, now) : undefined
+  const shown = judged?.byNow === undefined ? judged : { ...judged, value: reps }
+  return { monday, scope: daysName({ first: monday, last: today }), reps, count, judged: shown }
 }
 
-export function weekVerdict({ copied }: Viewer, { reps, usual }: ShownTraining['week']): string | undefined {
-  if (usual === undefined || copied !== null) return undefined
-  return verdictText(reps, usual, countText(reps, 'repetition'))
+export function weekVerdict({ judged }: ShownTraining['week']): string | undefined {
+  return judged && verdictText(judged, countText(judged.value, 'repetition'))
 }
 
 export function medianFigure(median: number, scope: string, text: (grade: number) => string = percentText): Html {
