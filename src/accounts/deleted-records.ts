@@ -10,6 +10,7 @@ import { Refusal } from '../contract/refusal.ts'
 import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 import { act } from './act.ts'
+import type { RowRange } from './events.ts'
 import { noteDeleted } from './removal.ts'
 
 /** Records that their owner deletes. A mark of each stays, which imports and pulls obey, until its owner allows the record again. */
@@ -123,11 +124,7 @@ export async function deletedAmong(
 }
 
 /** The records that an account deleted, the newest first. */
-export function listDeleted(
-  { reads }: Pick<Store, 'reads'>,
-  accountId: number,
-  { limit, offset = 0 }: { readonly limit: number; readonly offset?: number },
-) {
+export function listDeleted({ reads }: Pick<Store, 'reads'>, accountId: number, { limit, offset = 0 }: RowRange) {
   return reads
     .selectFrom('deleted_record')
     .select(['kind', 'id', 'at', 'deleted_at as deletedAt'])

@@ -78,12 +78,13 @@ export async function recordEvent(
 
 export type AccountEvent = Awaited<ReturnType<typeof listEvents>>[number]
 
+export interface RowRange {
+  readonly limit: number
+  readonly offset?: number
+}
+
 /** The events of an account, the newest first. */
-export function listEvents(
-  { reads }: Pick<Store, 'reads'>,
-  accountId: number,
-  { limit, offset = 0 }: { readonly limit: number; readonly offset?: number },
-) {
+export function listEvents({ reads }: Pick<Store, 'reads'>, accountId: number, { limit, offset = 0 }: RowRange) {
   return reads
     .selectFrom('account_event')
     .select(['id', 'at', 'kind', 'actor', 'subject', 'subject_id', 'network', 'browser', 'times'])

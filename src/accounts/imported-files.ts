@@ -30,8 +30,8 @@ export function listFiles({ db }: Pick<Store, 'db'>, accountId: number, file?: n
   )
 }
 
-/** How many records an account has, and when the first and the last session began; only those that a server or files brought, if that is named. */
-export async function countRecords(
+/** How many sessions an account has, and when the first and the last one began; only those that a server or files brought, if that is named. */
+export async function countSessions(
   { reads }: Pick<Store, 'reads'>,
   owner: number,
   from?: { readonly origin: string } | 'files',
@@ -40,16 +40,16 @@ export async function countRecords(
     from === 'files'
       ? sql`from imported_record where owner_id = ${owner}`
       : sql`from pull_row where source_id in (select id from pull_source where account_id = ${owner} and origin = ${from?.origin ?? ''})`
-  const ofKind = ({ name, table }: (typeof ownKinds)[number]) =>
-    sql`select ${sql.lit(name)} as kind, ${name.endsWith('session') ? sql`at` : sql`cast(null as bigint) as at`} from ${sql.table(table)}
+  const ofKind = (name: 'training-session' | 'lock-session', table: string) =>
+    sql`select ${sql.lit(name)} as kind, at from ${sql.table(table)}
       where owner_id = ${owner} ${from === undefined ? sql`` : sql`and id in (select id ${brought} and kind = ${sql.lit(name)})`}`
-  type Counts = Record<'training' | 'locks' | 'others', number> & Record<'first' | 'last', number | null>
+  const sessions = [ofKind('training-session', 'training_session'), ofKind('lock-session', 'lock_session')]
+  type Counts = Record<'training' | 'locks', number> & Record<'first' | 'last', number | null>
   const { rows } = await sql<Counts>`
     select count(*) filter (where kind = 'training-session') as training,
-      count(*) filter (where kind = 'lock-session') as locks,
-      count(*) filter (where kind not in ('training-session', 'lock-session')) as others, min(at) as first, max(at) as last
-    from (${sql.join(ownKinds.map(ofKind), sql` union all `)}) as records`.execute(reads)
-  return rows[0] ?? { training: 0, locks: 0, others: 0, first: null, last: null }
+      count(*) filter (where kind = 'lock-session') as locks, min(at) as first, max(at) as last
+    from (${sql.join(sessions, sql` union all `)}) as records`.execute(reads)
+  return rows[0] ?? { training: 0, locks: 0, first: null, last: null }
 }
 
 export const undoFile = act({

@@ -8,23 +8,16 @@ export function isGuessable(password: string, username: string): boolean {
   const text = password.normalize('NFKC').toLowerCase()
   const name = lettersOf(username.normalize('NFKC').toLowerCase())
   // As in `p@ssw0rd1`, with a sign or a digit for a letter that looks like it.
-  const spelled = text.replace(/\P{L}+$/u, '').replaceAll(/[@013457$]/g, sign => LOOKALIKES[sign] ?? sign)
+  const letterOf = (sign: string) => LETTERS[SIGNS.indexOf(sign)] ?? sign
+  const spelled = text.replace(/\P{L}+$/u, '').replaceAll(/[@013457$]/g, letterOf)
   return [text, spelled].map(lettersOf).some(letters => {
     const unit = unitOf(letters)
     return unit.length < 3 || unit === name || commonPasswords.has(unit) || commonPasswords.has(letters)
   })
 }
 
-const LOOKALIKES: Readonly<Record<string, string>> = {
-  '@': 'a',
-  0: 'o',
-  1: 'i',
-  3: 'e',
-  4: 'a',
-  5: 's',
-  7: 't',
-  $: 's',
-}
+/** The letters look like the signs, in this order. */
+const [SIGNS, LETTERS] = ['@013457$', 'aoieasts']
 
 function lettersOf(text: string): string {
   return text.replaceAll(/\P{L}+/gu, '')

@@ -6,17 +6,16 @@ import { inParts } from '../store/parts.ts'
 import type { Params } from '../store/query.ts'
 import type { ReadRow } from '../store/tables.ts'
 import { readChecked, recordQuery } from './access.ts'
+import type { RowRange } from './events.ts'
 
 /** Who read the records of an account, as its owner may see it. */
 
 /** Which reads, and which part of them, the newest hour first, then by identifier, the highest first. */
-export interface ReadsRange {
+export interface ReadsRange extends RowRange {
   readonly readerId?: number | undefined
   readonly from?: number | undefined
   readonly beforeAt?: number | undefined
   readonly beforeId?: number
-  readonly limit: number
-  readonly offset?: number
 }
 
 /** Shown instead of the name of a reader whose account was removed. */

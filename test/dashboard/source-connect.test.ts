@@ -214,10 +214,7 @@ test('copying stops, continues and is asked for again', async () => {
   assert.equal(it.source.requests.filter(path => path.startsWith('/dtt/sessions?limit=100')).length, 0)
   await ann.post('/source/continue')
   await it.pull()
-  assert.match(
-    (await ann.get('/source')).text,
-    />21 of 21 records.+>20 training sessions<.+>0 locks<.+>1 template or device</,
-  )
+  assert.match((await ann.get('/source')).text, />21 of 21 records.+>20 training sessions<.+>0 locks</)
   await ann.post('/source/pull')
   await it.pull()
   const rounds = (await ann.get('/source')).text.split('aria-label="What came in"')[1] ?? ''

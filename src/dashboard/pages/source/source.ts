@@ -15,7 +15,7 @@ import { sum } from '../../../contract/numbers.ts'
 import { sourceLists } from '../../../pull/lists.ts'
 import { readKnownTime } from '../../../stats/known-time.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
-import { countRecords, type ImportedFile, listFiles } from '../../../accounts/imported-files.ts'
+import { countSessions, type ImportedFile, listFiles } from '../../../accounts/imported-files.ts'
 import { pullStatus, type SourceStatus } from '../../../pull/state.ts'
 import { isOtherSecret } from '../../../pull/stored-key.ts'
 import { html, type Html, nothing } from '../../html.ts'
@@ -153,7 +153,7 @@ async function sourceRows(
   }
   const known = [...servers, ...(ofFiles === undefined ? [] : [ofFiles])]
   const rows = known.length > 0 || asOf === null ? known : [imported]
-  return Promise.all(rows.map(async row => ({ ...row, ...(await countRecords(store, accountId, row.from)) })))
+  return Promise.all(rows.map(async row => ({ ...row, ...(await countSessions(store, accountId, row.from)) })))
 }
 
 function sourceTable({ viewer }: Visit, rows: readonly SourceRow[]): Html {
@@ -169,10 +169,7 @@ function sourceTable({ viewer }: Visit, rows: readonly SourceRow[]): Html {
       {
         title: 'Records',
         line: 'second',
-        cell: ({ training, locks, others }) => {
-          const rest = others > 0 ? countText(others, 'template or device', 'templates and devices') : undefined
-          return dotted(countText(training, 'training session'), countText(locks, 'lock'), rest)
-        },
+        cell: ({ training, locks }) => dotted(countText(training, 'training session'), countText(locks, 'lock')),
       },
       {
         title: 'Period',
