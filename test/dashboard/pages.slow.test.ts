@@ -6,15 +6,7 @@ import { makeFolder } from '../support/command.ts'
 import { sampleService } from '../support/dashboard.ts'
 import { samplePages } from '../support/page-addresses.ts'
 import { isWhole } from '../support/sweeps.ts'
-import {
-  assertClean,
-  testAccessible,
-  testLargeText,
-  testLongNames,
-  testPaper,
-  testWidths,
-  openSession,
-} from '../support/pages.ts'
+import { assertClean, testAccessible, testLongNames, testWidths, openSession } from '../support/pages.ts'
 
 /** Every page, and other views of some. */
 const paths = [...samplePages, '/training?range=1y', '/training/100?view=data', '/locks/37?view=data']
@@ -23,10 +15,8 @@ describe('every page in a browser', needsChromium, () => {
   testAccessible('light', '0', paths)
   testAccessible('dark', '1', paths)
   // Long names and large text move the same lines: a sample is the narrowest.
-  testWidths(isWhole ? [1440, 768, 320] : [320], paths)
-  testPaper(paths)
+  testWidths(isWhole ? [1440, 768, 320] : [320], isWhole ? [1440, 768] : [768], paths)
   testLongNames(isWhole ? [1440, 320] : [320], paths)
-  testLargeText(isWhole ? [1440, 768] : [768], paths)
 
   test('every page is there without scripts', async () => {
     await using service = await sampleService()

@@ -26,10 +26,12 @@ export function assertClean({ requests, problems }: Watched, { url }: TestServic
   assert.deepEqual(problems, [])
 }
 
-export async function assertAccessible(page: Page, what: string, rules?: readonly string[]) {
+type AxeOptions = Parameters<AxeBuilder['options']>[0]
+
+export async function assertAccessible(page: Page, what: string, rules?: readonly string[], more: AxeOptions = {}) {
   // The other mode looks into frames of other origins, of which there are none, and takes twice as long. So does describing
   // the elements that pass.
-  const axe = new AxeBuilder({ page }).setLegacyMode(true).options({ resultTypes: ['violations'] })
+  const axe = new AxeBuilder({ page }).setLegacyMode(true).options({ resultTypes: ['violations'], ...more })
   if (rules !== undefined) axe.withRules([...rules])
   const { violations } = await axe.analyze()
   assert.deepEqual(
@@ -83,69 +85,53 @@ export function testAccessible(theme: 'light' | 'dark', discreet: '0' | '1', pat
   })
 }
 
-/** Registers the test that no page scrolls sideways. Each page is loaded once, at the first of these widths. */
-export function testWidths(widths: readonly number[], paths: readonly string[]) {
-  test(`no page scrolls sideways: ${paths.length} pages, ${widths.join(', ')} pixels wide`, async () => {
+/** The width of A4 paper between its margins. */
+const PAPER_WIDTH = 718
+
+/**
+ * Registers the test that no page scrolls sideways, also with text twice as large, where no text covers another one, and that nothing is
+ * cut on paper, where nobody can scroll. Each page is loaded once, at the first of these widths.
+ */
+export function testWidths(widths: readonly number[], largeWidths: readonly number[], paths: readonly string[]) {
+  test(`no page scrolls sideways or is cut on paper: ${paths.length} pages, ${widths.join(', ')} pixels wide, with large text ${largeWidths.join(', ')}`, async () => {
     await using service = await sampleService()
     await using browser = await openSession(service)
     const { page } = browser
-    for (const path of [...paths, '/signin', '/locks/999']) await assertWidths(page, service.url + path, widths)
+    const cut = (elements: Element[]) =>
+      elements
+        .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
+        .map(({ tagName, className, scrollWidth }) => `${tagName} ${className} ${scrollWidth}`)
+    for (const path of [...paths, '/signin', '/locks/999']) {
+      await assertWidths(page, service.url + path, widths)
+      await page.setViewportSize({ width: PAPER_WIDTH, height: 1000 })
+      assert.deepEqual(await page.locator('.scroll:has(> .records)').evaluateAll(cut), [], `${path} on a tablet`)
+      await page.emulateMedia({ media: 'print' })
+      assert.deepEqual(await page.locator('html, .scroll, pre, .card, .plot').evaluateAll(cut), [], `${path} on paper`)
+      assert.equal(await page.locator('.strip:visible').count(), 0, `${path} has a bar on paper`)
+      await page.emulateMedia({ media: 'screen' })
+      await page.evaluate(() => document.documentElement.style.setProperty('font-size', '200%'))
+      for (const width of largeWidths) {
+        await assertWidth(page, width, `${path} with large text`)
+        assert.deepEqual(await page.evaluate(overlaps), [], path)
+      }
+    }
     const problems = browser.problems.filter(problem => !problem.includes('404'))
     assert.deepEqual(problems, [])
   })
 }
 
-async function assertWidths(page: Page, url: string, widths: readonly number[], look = async () => {}) {
-  for (const [index, width] of widths.entries()) {
-    await page.setViewportSize({ width, height: 800 })
-    if (index === 0) await page.goto(url)
-    const isNarrow = () => document.documentElement.scrollWidth <= document.documentElement.clientWidth
-    await page.waitForFunction(isNarrow, undefined, { timeout: 5000 }).catch(async () => {
-      const content = await page.evaluate(() => document.documentElement.scrollWidth)
-      assert.fail(`${url}: ${content} of ${width} pixels`)
-    })
-    await look()
-  }
+async function assertWidths(page: Page, url: string, widths: readonly number[]) {
+  await page.setViewportSize({ width: widths[0] ?? 0, height: 800 })
+  await page.goto(url)
+  for (const width of widths) await assertWidth(page, width, url)
 }
 
-/** The width of A4 paper between its margins. */
-const PAPER_WIDTH = 718
-
-/** Registers the test that nothing of a page is cut on paper, where nobody can scroll. */
-export function testPaper(paths: readonly string[]) {
-  test(`nothing is cut on paper, and no record on a tablet as narrow: ${paths.length} pages`, async () => {
-    await using service = await sampleService()
-    await using browser = await openSession(service, { viewport: { width: PAPER_WIDTH, height: 1000 } })
-    const { page } = browser
-    for (const path of paths) {
-      await page.goto(service.url + path)
-      const cut = (elements: Element[]) =>
-        elements
-          .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
-          .map(({ tagName, className, scrollWidth }) => `${tagName} ${className} ${scrollWidth}`)
-      assert.deepEqual(await page.locator('.scroll:has(> .records)').evaluateAll(cut), [], `${path} on a tablet`)
-      await page.emulateMedia({ media: 'print' })
-      assert.deepEqual(await page.locator('html, .scroll, pre, .card, .plot').evaluateAll(cut), [], path)
-      assert.equal(await page.locator('.strip:visible').count(), 0, `${path} has a bar on paper`)
-      await page.emulateMedia({ media: 'screen' })
-    }
-  })
-}
-
-/** Registers the test that pages hold where the font of the browser is twice as large. */
-export function testLargeText(widths: readonly number[], paths: readonly string[]) {
-  test(`no text overlaps another one, and no page scrolls sideways, with text twice as large: ${widths.join(', ')} pixels wide`, async () => {
-    await using service = await sampleService()
-    await using browser = await openPage()
-    const { page } = browser
-    await page.addInitScript(() =>
-      addEventListener('DOMContentLoaded', () => document.documentElement.style.setProperty('font-size', '200%')),
-    )
-    await startSession(page, service.url)
-    for (const path of paths)
-      await assertWidths(page, service.url + path, widths, async () =>
-        assert.deepEqual(await page.evaluate(overlaps), [], path),
-      )
+async function assertWidth(page: Page, width: number, what: string) {
+  await page.setViewportSize({ width, height: 800 })
+  const isNarrow = () => document.documentElement.scrollWidth <= document.documentElement.clientWidth
+  await page.waitForFunction(isNarrow, undefined, { timeout: 5000 }).catch(async () => {
+    const content = await page.evaluate(() => document.documentElement.scrollWidth)
+    assert.fail(`${what}: ${content} of ${width} pixels`)
   })
 }
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { AxeBuilder } from '@axe-core/playwright'
 import { openapi } from '../../src/openapi/document.ts'
 import { needsChromium, openPage } from './chromium.ts'
+import { assertAccessible } from './pages.ts'
 import type { TestService } from './service.ts'
 
 export const referencePaths = [
@@ -27,15 +27,7 @@ export function testReference(
       await page.context().addCookies([{ name: 'theme', value: theme, url }])
       for (const path of paths) {
         await page.goto(url + path)
-        const { violations } = await new AxeBuilder({ page })
-          .setLegacyMode(true)
-          .options({ rules: { 'target-size': { enabled: true } } })
-          .analyze()
-        assert.deepEqual(
-          violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`),
-          [],
-          path,
-        )
+        await assertAccessible(page, path, undefined, { rules: { 'target-size': { enabled: true } } })
         const [content, view, background] = await page.evaluate(() => [
           document.documentElement.scrollWidth,
           document.documentElement.clientWidth,
