@@ -24,7 +24,7 @@ import {
 import { figuresTable, type LegendItem, picture } from '../charts/picture.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
 import { dotted, type TableColumn } from '../layout/components.ts'
-import type { Reader, Viewer } from '../page.ts'
+import type { Viewer } from '../page.ts'
 import { daysText } from '../text/period.ts'
 import {
   capital,
@@ -194,7 +194,7 @@ export function rangeText({ low, high }: Usual): string {
 }
 
 /** `So far this week: 3,004 repetitions, ▲ above usual`, on Mondays `Last week: …`; undefined without verdicts. */
-export function weekVerdicts({ viewer, now }: Reader, ...verdicts: readonly (string | undefined)[]) {
+export function weekVerdicts(viewer: Viewer, now: number, ...verdicts: readonly (string | undefined)[]) {
   const [first, ...others] = viewer.copied === null ? verdicts.filter(one => one !== undefined) : []
   const week = isJudged(zoneClock(viewer.timeZone), now) ? 'So far this week' : 'Last week'
   return first === undefined ? undefined : html`<span class="verdict">${dotted(`${week}: ${first}`, ...others)}</span>`

@@ -68,14 +68,13 @@ export function lockTime({ at, intervals }: LockStats, clock: Clock): Html | und
 
 /** What the lock is doing now, and how this week stands as far as all is known: the heading of a page; undefined where nothing is known of both. */
 export function headline(
-  reader: Reader,
+  { viewer, now }: Pick<Reader, 'viewer' | 'now'>,
   current: LockStats | undefined,
   newest: LockStats | undefined,
   until: number,
   ...verdicts: readonly (string | undefined)[]
 ): Html | undefined {
-  const { viewer, now } = reader
-  const verdict = weekVerdicts(reader, ...verdicts)
+  const verdict = weekVerdicts(viewer, now, ...verdicts)
   const state =
     current === undefined ? noLockText(viewer, newest, until) : lockState(viewer, current, viewer.subject.id, until)
   if (state === undefined) return verdict

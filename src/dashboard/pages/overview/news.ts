@@ -82,8 +82,7 @@ function mostInSession(known: Known): Html | undefined {
   const { session } = known.bests
   if (!isBetter(session, ({ reps }) => reps) || !isNew(known, dayOf(known, session.best.at))) return undefined
   const { id, at, reps } = session.best
-  const text = `${weekdayOf(known, at)}: ${numberText(reps)} repetitions in a session`
-  return html`<a href="/training/${id}">${text}</a>, the most${known.extent}`
+  return html`<a href="/training/${id}">${weekdayOf(known, at)}: ${numberText(reps)} repetitions in a session</a>, the most${known.extent}`
 }
 
 /** `Wed`, `Last Fri` of the week before: only the last seven days are new. */

@@ -138,7 +138,8 @@ async function sourceRows(
   const { asOf } = await readKnownTime(store, accountId, accountId, now)
   const servers = sources.map(source => {
     const { origin } = source
-    const state = origin === connection?.origin ? html` <span class="state on">Connected</span>` : nothing
+    const isWell = origin === connection?.origin && connection.failure === null
+    const state = isWell ? html` <span class="state on">Connected</span>` : nothing
     return { from: { origin }, name: html`${hostOf(viewer, origin)}${state}`, outcome: summaryOf(visit, source) }
   })
   const ofFiles = file && {

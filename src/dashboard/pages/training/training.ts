@@ -49,8 +49,8 @@ export const trainingPages = areaPages<TrainingQuery, ShownTraining, SessionStat
     isFiltered(trainingAddresses, shown.query) ? 'No session matches' : 'No sessions',
     noneText(shown),
   ],
-  heading: (visit, { week, time }) =>
-    html`Training ${endsThisWeek(time) ? weekVerdicts(visit, weekVerdict(week)) : nothing}`,
+  heading: ({ viewer, now }, { week, time }) =>
+    html`Training ${endsThisWeek(time) ? weekVerdicts(viewer, now, weekVerdict(week)) : nothing}`,
   lead: ({ viewer }, shown) => gradeNews(viewer, shown),
   fields: ({ viewer }, { query, programs, known, types }) => fieldsOf(viewer, query, programs, known, types),
   tiles: (viewer, shown) => html`${typeNote(viewer, shown.query)}${totalTiles(viewer, shown)}`,
