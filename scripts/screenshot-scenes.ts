@@ -112,9 +112,9 @@ const states: readonly Scene[] = [
   { name: 'program-data', path: '/programs/13?view=data' },
   { name: 'locks-fresh', path: '/locks', on: 'fresh' },
   { name: 'locks-heavy', path: '/locks', on: 'heavy' },
-  { name: 'lock-running-data', path: '/locks/43?view=data' },
+  { name: 'lock-running-data', path: '/locks/44?view=data' },
   { name: 'lock-ended', path: '/locks/37' },
-  { name: 'lock-short', path: '/locks/42' },
+  { name: 'lock-short', path: '/locks/43' },
   { name: 'lock-templates-fresh', path: '/lock-templates', on: 'fresh' },
   { name: 'lock-templates-500', path: '/lock-templates', on: 'broken' },
   { name: 'keys-fresh', path: '/keys', on: 'fresh' },
@@ -283,6 +283,8 @@ async function connectSource({ store: { db }, databaseUrl }: TestService, now: n
   const job = { name: pullJob(1), state: 'waiting', attempts: 30, next_at: now + 40 * 60_000 } as const
   const times = { started_at: now - 20_000, failing_since: now - 86_400_000, refused_since: now - 86_400_000 }
   const completed = now - 86_700_000
+  await db.deleteFrom('training_session').where('at', '>', completed).execute()
+  await db.updateTable('account').set({ as_of: completed }).where('id', '=', 1).execute()
   const progress = JSON.stringify({
     read: [
       { kind: 'lock-device', read: 2, total: 2 },
@@ -300,7 +302,7 @@ async function connectSource({ store: { db }, databaseUrl }: TestService, now: n
     .execute()
   for (const round of [0, 1, 2, 3]) {
     const counts = {
-      added: round === 3 ? 282 : 0,
+      added: round === 3 ? 252 : 0,
       replaced: round,
       gone: round === 1 ? 6 : 0,
       rejected: round === 0 ? 0 : 75,
@@ -334,6 +336,11 @@ async function connectSource({ store: { db }, databaseUrl }: TestService, now: n
   for (let index = 0; index < 75; index += 1) {
     const row = { source: SOURCE, row_key: `k${index}`, kind: 'training-session', record_id: 9000 + index }
     const seen = { owner_id: null, account_id: 1, first_seen_at: now, last_seen_at: now }
+    const pulled = { source_id: id, kind: row.kind, id: row.record_id, owner_id: 1, form: '', open_at: null }
+    await db
+      .insertInto('pull_row')
+      .values({ ...pulled, missing_at: null, gone_at: null })
+      .execute()
     await db
       .insertInto('set_aside')
       .values({ ...row, ...seen, reason: OWNER_UNKNOWN, raw: `{"id":${9000 + index}}`, encoding: 'utf-8' })

@@ -74,8 +74,8 @@ export function weeksToJudge(clock: ZoneClock, now: number) {
   const today = clock.dayOf(now)
   const isSoFar = isJudged(clock, now)
   const last = bucketStart('week', 'monday', isSoFar ? today : today - 7)
-  return Array.from({ length: 2 * MAX_USUAL_PARTS + 1 }, (_, index) => {
-    const back = 7 * (2 * MAX_USUAL_PARTS - index)
+  return Array.from({ length: MAX_USUAL_PARTS + 1 }, (_, index) => {
+    const back = 7 * (MAX_USUAL_PARTS - index)
     const [begin, until] = [clock.startOf(last - back), clock.startOf(last - back + 7)]
     const end = isSoFar ? Math.min(until, clock.startOf(today - back) + now + 1 - clock.startOf(today)) : until
     return { day: last - back, begin, end, until }

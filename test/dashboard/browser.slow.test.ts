@@ -6,7 +6,7 @@ import { PASSWORD, sampleService, signIn } from '../support/dashboard.ts'
 import { assertAccessible, assertClean, openSession } from '../support/pages.ts'
 
 /** Pages that look different from each other. The slow tests look at all. */
-const some = ['/', '/training?range=1y', '/locks/43', '/people']
+const some = ['/', '/training?range=1y', '/locks/44', '/people']
 
 describe('in a browser', needsChromium, () => {
   test('from signing in to a key that is created, tested, revoked and regenerated, by keyboard alone', async () => {

@@ -18,7 +18,7 @@ const PATHS = [
   '/programs',
   '/programs/13',
   '/locks',
-  '/locks/43',
+  '/locks/44',
   '/lock-templates',
   '/lock-templates/44',
   '/keys',

@@ -131,7 +131,7 @@ describe('on any screen and on paper', needsChromium, () => {
   test('on the narrowest phone no value of a tile wraps, and no record that is as usual takes a third line', async () => {
     await using browser = await openSession(service, { viewport: { width: 320, height: 700 } })
     const { page } = browser
-    for (const path of ['/training/100', '/locks/43', '/locks/37', '/training']) {
+    for (const path of ['/training/100', '/locks/44', '/locks/37', '/training']) {
       await page.goto(service.url + path)
       const broken = await page.locator('.stat dd').evaluateAll(values =>
         values.flatMap(value => {
@@ -163,7 +163,7 @@ describe('on any screen and on paper', needsChromium, () => {
       addEventListener('DOMContentLoaded', () => document.documentElement.style.setProperty('font-size', '200%')),
     )
     await startSession(page, service.url)
-    for (const path of ['/', '/year', '/training/100', '/locks/43', '/keys', '/training']) {
+    for (const path of ['/', '/year', '/training/100', '/locks/44', '/keys', '/training']) {
       await page.goto(service.url + path)
       const outside = await page.locator('.comparison td, .scroll td time').evaluateAll(
         cells =>

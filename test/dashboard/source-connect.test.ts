@@ -96,7 +96,7 @@ test('an address and a key are checked, the page asks whose key it is, and then 
   const { text } = await ann.get('/source')
   assert.match(
     text,
-    /21 of 21 records\. Complete as of (\d+ \w+( \d{4})?, )?\d\d:\d\d\.[^]*New records are copied again in /,
+    /New records are copied again in [^]*21 of 21 records\. Complete as of (\d+ \w+( \d{4})?, )?\d\d:\d\d\./,
   )
   assert.doesNotMatch(text, /http-equiv="refresh"/)
   assert.equal((await db.selectFrom('training_session').select('id').execute()).length, 20)
@@ -175,7 +175,10 @@ test('a source that refuses the key is said with its time, what is kept and what
   await ann.post('/source/pull')
   await it.pull()
   const { text } = await ann.get('/source')
-  assert.match(text, /role="alert">127\.0\.0\.1:\d+ has refused the key since \d\d:\d\d\./)
+  assert.match(
+    text,
+    /role="alert"><strong>127\.0\.0\.1:\d+ has refused the key since \d\d:\d\d\.<\/strong> It was revoked/,
+  )
   assert.match(text, /Everything up to \d\d:\d\d is kept\. It is tried again at \d\d:\d\d\./)
   assert.match(text, /<a class="button primary" href="\/source\/key">Change key<\/a>/)
   assert.match(text, />Not complete</)
@@ -261,23 +264,12 @@ test('every failure has a sentence that says what to do, or who can', async () =
   await connected(it)
   await it.pull()
   const said = new Map<string, string>()
-  for (const failure of [
-    'away',
-    'refused',
-    'not-api',
-    'account',
-    'removed',
-    'key',
-    'key-expired',
-    'interrupted',
-    'full',
-    'disk-full',
-    'internal',
-  ]) {
+  const failures = 'away refused not-api account removed key key-expired interrupted full disk-full internal'
+  for (const failure of failures.split(' ')) {
     await it.db.updateTable('source_connection').set({ failure, failing_since: 1, refused_since: 1 }).execute()
-    const [, sentence = ''] = /role="alert">([^<]*)</.exec((await it.ann.get('/source')).text) ?? []
+    const [, sentence = ''] = /role="alert">(.*?)<\/p>/.exec((await it.ann.get('/source')).text) ?? []
     said.set(failure, sentence)
-    assert.match(sentence, /^[^a-z]?[A-Z0-9].*\. Everything up to \d\d:\d\d is kept\./, failure)
+    assert.match(sentence, /^<strong>[^a-z]?[A-Z0-9].*\.<\/strong> .*Everything up to \d\d:\d\d is kept\./, failure)
   }
   assert.equal(said.get('removed'), said.get('account'), 'nobody is told which accounts were here')
   assert.equal(new Set(said.values()).size, said.size - 1)

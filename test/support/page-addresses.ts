@@ -48,7 +48,7 @@ export const samplePages: readonly string[] = pageAddresses({
   '/year/:id': new Date().getUTCFullYear(),
   '/training/:id': 100,
   '/programs/:id': 13,
-  '/locks/:id': 43,
+  '/locks/:id': 44,
   '/lock-templates/:id': 44,
   '/keys/:id/regenerate': 1,
   '/keys/:id/revoke': 1,

@@ -103,8 +103,10 @@ export function testWidths(widths: readonly number[], largeWidths: readonly numb
         .map(({ tagName, className, scrollWidth }) => `${tagName} ${className} ${scrollWidth}`)
     for (const path of [...paths, '/signin', '/locks/999']) {
       await assertWidths(page, service.url + path, widths)
-      await page.setViewportSize({ width: PAPER_WIDTH, height: 1000 })
-      assert.deepEqual(await page.locator('.scroll:has(> .records)').evaluateAll(cut), [], `${path} on a tablet`)
+      for (const width of [768, PAPER_WIDTH]) {
+        await page.setViewportSize({ width, height: 1000 })
+        assert.deepEqual(await page.locator('.scroll:has(> .records)').evaluateAll(cut), [], `${path} on a tablet`)
+      }
       await page.emulateMedia({ media: 'print' })
       assert.deepEqual(await page.locator('html, .scroll, pre, .card, .plot').evaluateAll(cut), [], `${path} on paper`)
       assert.equal(await page.locator('.strip:visible').count(), 0, `${path} has a bar on paper`)

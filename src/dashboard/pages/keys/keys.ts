@@ -20,7 +20,6 @@ import {
   curlLine,
   emptyState,
   table,
-  type TableColumn,
   options,
   stepsCard,
   usageColumns,
@@ -99,7 +98,7 @@ async function showKeys(visit: Visit) {
         html`
           <p>A first request. <code>LOCKSTEP_TOKEN</code> holds the key, which is shown once, when it is created.</p>
           ${code(curlLine(visit.site.baseUrl, testPathOf(keys[0])), 'curl command')}
-          ${table('Examples', exampleColumns, offered)}
+          <p>Examples: ${offered.map(([title, file], index) => html`${index > 0 && ', '}<a href="/keys/examples#${basename(file)}">${title}</a>`)}.</p>
         `,
       )}
     `,
@@ -287,18 +286,7 @@ async function ownKey(visit: Visit): Promise<ListedKey> {
   return key
 }
 
-type Example = readonly [title: string, file: string, text: string]
-
-const exampleColumns: readonly TableColumn<Example>[] = [
-  {
-    title: 'Example',
-    line: 'first',
-    cell: ([title, file]) => html`<a href="/keys/examples#${basename(file)}">${title}</a>`,
-  },
-  { title: 'What it does', line: 'second', cell: ([, , text]) => text },
-]
-
-const offered: readonly Example[] = [
+const offered: readonly (readonly [title: string, file: string, text: string])[] = [
   [
     'curl',
     'curl/status.sh',

@@ -185,9 +185,10 @@ export function lockColumns(
       cell: row => html`<a href="/locks/${row.id}">${(hasNames ? named : started)(row)}</a>${marksOf(viewer, row)}`,
     },
     ...(hasNames ? [{ title: label('startDate'), line: 'second', cell: started } as const] : []),
-    ...(most > 0 ? [] : [{ title: 'Lasted', cell: lastedText }]),
+    ...(most > 0 ? [] : [{ title: 'Lasted', numeric: true, cell: lastedText }]),
     {
       title: html`${stateName('locked', viewer)}${most > 0 && barEnds('0', durationText(most / 1000))}`,
+      numeric: most === 0,
       line: 'first',
       unit: ({ intervals }) => (intervals.length === 0 ? '' : lockText('\u00a0locked', viewer)),
       cell(row) {

@@ -92,7 +92,7 @@ export function lockTemplateColumns(viewer: Viewer, latest?: Latest): TableColum
               if (locks === undefined) return html`<span class="muted">None has ended yet</span>`
               const y = (length: number) => 97 - (length * 87) / longestOf(record, locks)
               const last = markText(100, 50, aboutText(locks.at(-1)?.length ?? 0), ' at-end')
-              return strip(html`${lengthBars(record, locks, y, 10 - locks.length)}${last}`)
+              return strip(html`${lengthBars(record, locks, y, 10)}${last}`)
             },
           } as const,
         ]),
@@ -129,20 +129,21 @@ function completedText({ sessions, completed }: TemplateUse): Part {
 }
 
 /** Bars of how long locks lasted, and a line at the length that is planned, two where it is random between them. */
-function lengthBars(template: LockTemplate, locks: Lasted, y: (length: number) => number, from = 0): Html {
+function lengthBars(template: LockTemplate, locks: Lasted, y: (length: number) => number, slots = locks.length): Html {
+  const step = 100 / slots
   const planned = [...new Set(rangeOf(template))].filter(length => length > 0)
   const bars = locks.map(({ length, completed }, index) => {
-    const x = (from + index) * 10
-    return boxes(completed > 0 ? 'solid' : 'missed', [{ x: [x + 1.5, x + 8.5], y: [y(length), y(0)] }])
+    const x = (slots - locks.length + index + 0.5) * step
+    return boxes(completed > 0 ? 'solid' : 'missed', [{ x: [x - 3.5, x + 3.5], y: [y(length), y(0)] }])
   })
-  const lines = planned.map(length => ({ x: [10 * from, 10 * (from + locks.length)], y: y(length) }) as const)
+  const lines = planned.map(length => ({ x: [100 - step * locks.length, 100], y: y(length) }) as const)
   return html`${bars}${levels('goal', lines)}`
 }
 
-/** `5 d`, without hours from two days on. */
+/** `5 d`, without hours from two days on; nothing where it would not fit. */
 function aboutText(length: number): string {
   const unit = [DAY_MS, HOUR_MS].find(one => length >= 2 * one) ?? 1000
-  return durationText((Math.round(length / unit) * unit) / 1000)
+  return length < 1000 * DAY_MS ? durationText((Math.round(length / unit) * unit) / 1000) : ''
 }
 
 /** What is planned, or was. */

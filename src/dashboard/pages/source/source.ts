@@ -106,8 +106,8 @@ async function showSource(visit: Visit) {
               // The parts that a browser replaces while they are busy. The buttons are one of their own, because one that has the focus stays.
               html`
                 <div class="stack" data-live="source"${isWaiting ? html` data-busy` : nothing}>
-                  ${rows.length === 0 ? nothing : sourceTable(visit, rows)}
                   ${connection === undefined ? nothing : stateOf(visit, connection, connected)}
+                  ${rows.length === 0 ? nothing : sourceTable(visit, rows)}
                 </div>
                 ${connection === undefined ? nothing : html`<div class="stack" data-live="source-actions">${actionsOf(visit, connection, connected)}</div>`}
               `,
@@ -190,7 +190,8 @@ function summaryOf({ viewer, now }: Visit, { rows, gone, setAside, completedAt }
     completedAt === null
       ? 'No complete copy yet.'
       : `Complete as of ${momentText(viewer, Date.parse(completedAt), now)}${setAside === 0 ? '' : `, but for ${numberText(setAside)} that could not be stored`}.`
-  return `${numberText(Math.max(0, there - setAside))} of ${countText(there, 'record')}. ${asOf}`
+  const others = countsText({ 'gone there': sum(Object.values(gone)) }, '')
+  return `${numberText(Math.max(0, there - setAside))} of ${countText(there, 'record')}${others && `, and ${others}`}. ${asOf}`
 }
 
 const NOTHING_YET = 'Nothing was copied yet.'
@@ -199,11 +200,12 @@ const NOTHING_YET = 'Nothing was copied yet.'
 function stateOf(visit: Visit, connection: Connection, source: SourceStatus | undefined): Html {
   if (isBusy(visit, connection)) return roundOf(visit, connection, source)
   const problem = problemNow(visit, connection, source)
+  const [what = '', ...more] = problem?.text.split(/(?<=\.) /) ?? []
   // Of the lock sessions that the last round asked for by their numbers.
   const { notFound = [] } = progressOf(connection)
   const next = problem === undefined || connection.state === 'done' ? nextText(visit, connection) : ''
   return html`
-    ${problem === undefined ? nothing : html`<p class="problem" role="alert">${problem.text}</p>`}
+    ${problem === undefined ? nothing : html`<p class="problem" role="alert"><strong>${what}</strong> ${more.join(' ')}</p>`}
     <p role="status">${source === undefined ? `${NOTHING_YET} ` : nothing}${next}</p>
     ${notFound.length === 0 ? nothing : html`<p>That server has no lock sessions ${notFound.join(', ')}, or does not show them to this key.</p>`}
   `
@@ -290,7 +292,7 @@ function actionsOf(visit: Visit, connection: Connection, source: SourceStatus | 
     <div class="buttons">
       ${needsKey ? link('key', 'Change key', true) : nothing}
       ${canGoOn ? button('continue', 'Continue', true) : nothing}
-      ${state === 'waiting' || state === 'due' ? html`${button('pull', 'Copy now')}${button('stop', STOP)}` : nothing}
+      ${state === 'waiting' || state === 'due' ? html`${!needsKey && button('pull', 'Copy now')}${button('stop', STOP)}` : nothing}
     </div>
     ${isComplete && html`<p><a href="/">Go to the overview</a></p>`}
     <details>

@@ -114,7 +114,7 @@ export function programColumns(
       unit: ' passed',
       cell: ({ id }) => {
         const { passed = 0, sessions = 0, lastGrades = [] } = useOf.get(id) ?? {}
-        return html`<b>${passedOf(lastGrades)} of ${lastGrades.length}</b><br><small class="wide muted">${partText(passed, sessions)} of all ${numberText(sessions)}</small>`
+        return html`<b>${passedOf(lastGrades)} of ${lastGrades.length}</b><br><small class="wide muted nowrap">${partText(passed, sessions)} of all ${numberText(sessions)}</small>`
       },
     },
     {

@@ -169,7 +169,7 @@ export function lastGrades(
   usual: Usual | undefined,
 ): Html {
   const points = ten.flatMap(({ id, grade, passed }, index) =>
-    grade === null ? [] : [{ id, isPassed: passed, at: 10 * index + 5, value: grade }],
+    grade === null ? [] : [{ id, isPassed: passed, at: ((index + 0.5) * 100) / ten.length, value: grade }],
   )
   const values = [...points.map(({ value }) => value), ...(usual === undefined ? [] : [usual.low, usual.high])]
   const space = { ...valueScale(gradeRange(values), percentText), x: (at: number) => at }
@@ -251,7 +251,7 @@ function segmentColumns(viewer: Viewer, segments: readonly Row[], passing: Passi
       line: 'second',
       cell(segment) {
         const least = passingAt(passing, segment.position - 1, segment.type)
-        if (least === 0 && segment.passed) return nothing
+        if (least === 0 && segment.passed) return html`<span class="wide small muted">not judged</span>`
         const bar = boxes(segment.passed ? 'solid' : 'late', [
           { x: [0, Math.max(0, Math.min(100, segment.percentGrade))], y: [0, 100] },
         ])
