@@ -143,7 +143,8 @@ function lengthBars(template: LockTemplate, locks: Lasted, y: (length: number) =
 /** `5 d`, without hours from two days on; nothing where it would not fit. */
 function aboutText(length: number): string {
   const unit = [DAY_MS, HOUR_MS].find(one => length >= 2 * one) ?? 1000
-  return length < 1000 * DAY_MS ? durationText((Math.round(length / unit) * unit) / 1000) : ''
+  const text = durationText((Math.round(length / unit) * unit) / 1000)
+  return text.length > 6 ? '' : text
 }
 
 /** What is planned, or was. */
