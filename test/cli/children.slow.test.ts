@@ -272,8 +272,6 @@ async function makeScene(databaseUrl: string, env: Readonly<Record<string, strin
       let page = ''
       await until(async () => {
         page = (await ann.get('/source/file').catch(() => undefined))?.text ?? ''
-        // Where the check could still say why it failed, the file is sent again.
-        if (/not enough free space/i.test(page)) await upload(url, ann, { a: template })
         return /Lock templates/.test(page)
       })
       assert.ok(![...pulling, checking].some(isAlive))

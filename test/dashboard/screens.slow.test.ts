@@ -126,6 +126,9 @@ describe('on any screen and on paper', needsChromium, () => {
     const foot = await page.locator('footer').innerText()
     assert.match(foot, /^Records of alex\s+Times in \S+; no year means \d{4}\s+Records as of [\w\s,:]+$/)
     assert.equal(await page.getByText('Figures by week').first().isVisible(), false)
+    // Nobody can unfold them there.
+    await page.goto(`${service.url}/programs/13`)
+    assert.match(await page.locator('#segments').innerText(), /Warm-up\s3\smin[^]*Tolerance/)
   })
 
   test('on the narrowest phone no value of a tile wraps, and no record that is as usual takes a third line', async () => {

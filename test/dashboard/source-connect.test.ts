@@ -182,6 +182,7 @@ test('a source that refuses the key is said with its time, what is kept and what
   assert.match(text, /Everything up to \d\d:\d\d is kept\. It is tried again at \d\d:\d\d\./)
   assert.match(text, /<a class="button primary" href="\/source\/key">Change key<\/a>/)
   assert.match(text, />Not complete</)
+  assert.doesNotMatch(text, />Connected<|>Copy now</)
   await ann.post('/source/pull')
   const again = (await ann.get('/source')).text
   assert.match(again, /http-equiv="refresh"[^]*Connecting with the key of alex/)
@@ -342,7 +343,10 @@ test('what is gone at the source is removed after its numbers were shown', async
   await it.pull()
   assert.equal((await ann.get('/source/gone')).to, '/source')
   await db.updateTable('pull_row').set({ missing_at: 1, gone_at: 2 }).where('id', 'in', [2, 3]).execute()
-  assert.match((await ann.get('/source')).text, /href="\/source\/gone">Remove what is gone there/)
+  assert.match(
+    (await ann.get('/source')).text,
+    /19 of 19 records, and 2 gone there\.[^]*href="\/source\/gone">Remove what is gone there/,
+  )
   const { text } = await ann.get('/source/gone')
   assert.match(text, /<td>Training sessions<\/td><td class="number">2<\/td><td class="number">20<\/td>/)
   assert.match(text, /Remove 2 records/)

@@ -25,8 +25,8 @@ import {
   inParts,
   isLongerThanWeek,
   timeSince,
-  weekVerdicts,
   verdictText,
+  weekVerdicts,
 } from '../parts.ts'
 import { fieldsOf, measureChoice, scopeOf, trainingAddresses, type TrainingQuery, sessionRows, sorted } from './list.ts'
 import { amountBars, gradePicture, type ShownSessions } from './pictures.ts'
