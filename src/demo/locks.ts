@@ -117,7 +117,7 @@ function* plans(): Generator<Plan> {
   yield planOf(rules.test, 6)
   yield { ...planOf(rules.eleven, 4), state: 'locked' }
   for (const ago of [170, 128]) yield planOf(rules.robin, ago)
-  for (const ago of [84, 40, 12]) yield planOf(rules.robinRandom, ago, ago === 84 ? 0.8 : 1)
+  for (const ago of [84, 40, 7]) yield planOf(rules.robinRandom, ago, ago === 84 ? 0.8 : 1)
   yield planOf(rules.sam, 100)
 }
 

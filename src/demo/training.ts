@@ -30,7 +30,7 @@ const habits: readonly Habit[] = [
     others: { 0: '0123456', 1: '22334566', 4: '', 18: '01234', 19: '0123456', 29: '', 30: '' },
     skill: [0.8, 0.89],
   },
-  { ownerId: ROBIN, device: 22, first: 27, last: 1, days: ['035', '26', '14'], skill: [0.78, 0.86] },
+  { ownerId: ROBIN, device: 22, first: 27, last: 0, days: ['035', '26', '14'], skill: [0.78, 0.86] },
   { ownerId: SAM, device: 23, first: 19, last: 13, days: ['36'], skill: [0.8, 0.8] },
 ]
 

@@ -295,7 +295,7 @@ test('a program shows what fails: the grades of the last ten sessions, shaded by
   const result = (id: number, type: string, repsMeasured: number, repsTarget: number, more: object = {}) =>
     records.trainerSegment(id, { type, repsMeasured, repsTarget, durationMeasured: 65, durationTarget: 60, ...more })
   const session = (id: number, TrainerSegment: readonly object[]) =>
-    records.trainingSession(id, 1, { created_at: ago(id === 1 ? 140 : 40 - id), settings_id: 1, TrainerSegment })
+    records.trainingSession(id, 1, { created_at: ago((id < 6 ? 140 : 40) - id), settings_id: 1, TrainerSegment })
   const both = (id: number, reps: number, target: number, more: object = {}) =>
     session(id, [result(id * 10, 'training', reps, target, more), result(id * 10 + 1, 'bounce', 7, 8)])
   await using ann = await open([
@@ -311,7 +311,7 @@ test('a program shows what fails: the grades of the last ten sessions, shaded by
       })),
     }),
     both(1, 1, 1, { percentGrade: 61 }),
-    ...Array.from({ length: 9 }, (_, index) => both(index + 2, 70 + index, 80)),
+    ...Array.from({ length: 9 }, (_, index) => both(index + 2, 70 + index, 80, index < 4 ? { percentGrade: 70 } : {})),
     both(11, 85, 90, { durationTarget: 70, passed: false }),
     // It ended early, which changes no target.
     session(12, [result(120, 'training', 86, 90, { durationTarget: 70 })]),

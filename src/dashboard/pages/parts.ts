@@ -228,7 +228,10 @@ function timePartText(viewer: Viewer, unit: Unit, part: TimePart): string {
 }
 
 /** The days of a part that are shown, with those to come. */
-export function daysOf({ timeZone }: Viewer, { start, end }: TimePart): readonly [first: number, last: number] {
+export function daysOf(
+  { timeZone }: Viewer,
+  { start, end }: Pick<TimePart, 'start' | 'end'>,
+): readonly [first: number, last: number] {
   const clock = zoneClock(timeZone)
   return [clock.dayOf(start), clock.dayOf(end - 1)]
 }

@@ -118,12 +118,15 @@ export async function lockRows(
   const isCut = sessions.some(({ at, endAt }) => at < time.from || (endAt ?? until) > time.to)
   const planned = rows.flatMap(plannedOf)
   const most = Math.max(0, ...rows.map(row => lengthOf(row, until) ?? 0), ...planned)
+  const isRandom = rows.some(({ ending }) => ending?.random)
   return html`
     ${isCut && html`<p class="small muted">Rows count whole locks, the figures above only what is in these days.</p>`}
     ${legendOf([
       ['solid', stateName('locked', visit.viewer)],
       ['usual', 'Lasted'],
-      ...(planned.length > 0 ? ([['tick', plannedTitle(rows.some(({ ending }) => ending?.random))]] as const) : []),
+      ...(planned.length > 0
+        ? ([['tick', `Planned${isRandom ? '; two: the shortest and the longest' : ''}`]] as const)
+        : []),
     ])}
     ${table('Locks', lockColumns(visit, most), rows, { id: 'session-table' })}
     ${tableFoot(path, query, paged)}
@@ -134,11 +137,6 @@ export async function lockRows(
 function lengthOf({ at, endAt }: Pick<LockStats, 'at' | 'endAt'>, until: number): number | undefined {
   const end = endAt === null ? until : knownEnd({ at, endAt })
   return end === null || end < at ? undefined : end - at
-}
-
-/** What a mark of a plan means. */
-export function plannedTitle(isRandom: boolean): string {
-  return isRandom ? 'Planned; two: the shortest and the longest' : 'Planned'
 }
 
 /** How many milliseconds were planned, or between which two; none if that is not known, hidden from its owner, who may read this, or not what its end is judged by. */

@@ -4,9 +4,10 @@ import { readKnownTime, countedUntil } from '../../../stats/known-time.ts'
 import { lockHistory } from '../../../stats/lock-history.ts'
 import { lockRecords, someLocks } from '../../../stats/lock-queries.ts'
 import { latestLocks, lockTemplates, type TemplateUse, withUses } from '../../../stats/lock-template-queries.ts'
-import { boxes, levels, markText, valueScale } from '../../charts/plane.ts'
+import { boxes, levels, markText } from '../../charts/plane.ts'
+import { percentileOf } from '../../../contract/numbers.ts'
 import { DAY_MS, HOUR_MS } from '../../../contract/time.ts'
-import { type LegendItem, legendOf } from '../../charts/picture.ts'
+import { legendOf } from '../../charts/picture.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
 import { label } from '../../text/labels.ts'
 import { personName, personOf, recordName } from '../../text/names.ts'
@@ -27,7 +28,7 @@ import {
 } from '../../layout/components.ts'
 import { dateText, durationText, NONE, numberText, partText, unbroken } from '../../text/text.ts'
 import { stateName } from './states.ts'
-import { lockColumns, lockRow, plannedTitle } from './list.ts'
+import { lockColumns, lockRow } from './list.ts'
 import { leastNews, strip, tenLinks } from '../parts.ts'
 import { endingOf, rangeOf } from './time.ts'
 
@@ -48,6 +49,7 @@ async function showTemplates(visit: Visit) {
     query,
   )
   for (const owner of shown.rows.flatMap(({ owners }) => owners)) pageAccess.note('lkbx', owner)
+  const drawn = shown.rows.map(({ record }) => ({ record, locks: latest.get(record.id) ?? [] }))
   return view({
     title: 'Lock templates',
     lead: leastNews(
@@ -65,7 +67,7 @@ async function showTemplates(visit: Visit) {
             'No lock templates yet',
             'This page will show the rules that lock sessions start from: how long they last, when breaks are due, and what changes their length.',
           )
-        : html`<section class="card" id="sessions">${legendOf(lengthsLegend(viewer, used))}${table('Lock templates', lockTemplateColumns(viewer, latest), shown.rows)}${tableFoot(path, query, shown)}</section>`,
+        : html`<section class="card" id="sessions">${legendOf(lengthsLegend(viewer, drawn))}${table('Lock templates', lockTemplateColumns(viewer, latest), shown.rows)}${tableFoot(path, query, shown)}</section>`,
   })
 }
 
@@ -90,9 +92,7 @@ export function lockTemplateColumns(viewer: Viewer, latest?: Latest): TableColum
             cell({ record }: TemplateUse) {
               const locks = latest.get(record.id)
               if (locks === undefined) return html`<span class="muted">None has ended yet</span>`
-              const y = (length: number) => 97 - (length * 87) / longestOf(record, locks)
-              const last = markText(100, 50, aboutText(locks.at(-1)?.length ?? 0), ' at-end')
-              return strip(html`${lengthBars(record, locks, y, 10)}${last}`)
+              return strip(lengthBars(record, locks))
             },
           } as const,
         ]),
@@ -128,16 +128,23 @@ function completedText({ sessions, completed }: TemplateUse): Part {
     : unbroken(`${numberText(completed)} of ${numberText(sessions)}`)
 }
 
-/** Bars of how long locks lasted, and a line at the length that is planned, two where it is random between them. */
-function lengthBars(template: LockTemplate, locks: Lasted, y: (length: number) => number, slots = locks.length): Html {
+/** Bars of how long locks lasted, with a line at the length that is planned, or on a band where it is random; in a row, only the last one has a text. */
+function lengthBars(template: LockTemplate, locks: Lasted, isInRow = true): Html {
+  const [shortest, longest] = rangeOf(template)
+  const most = Math.max(1, longest, ...locks.map(({ length }) => length))
+  const y = (length: number) => 98 - (length * 84) / most
+  const slots = isInRow ? 10 : locks.length
   const step = 100 / slots
-  const planned = [...new Set(rangeOf(template))].filter(length => length > 0)
+  const planned = [100 - step * locks.length, 100] as const
   const bars = locks.map(({ length, completed }, index) => {
     const x = (slots - locks.length + index + 0.5) * step
-    return boxes(completed > 0 ? 'solid' : 'missed', [{ x: [x - 3.5, x + 3.5], y: [y(length), y(0)] }])
+    const box = { x: [x - 3.5, x + 3.5], y: [y(length), y(0)] } as const
+    return html`${boxes(completed > 0 ? 'solid' : 'missed', [box])}${!isInRow && markText(x, y(length), aboutText(length))}`
   })
-  const lines = planned.map(length => ({ x: [100 - step * locks.length, 100], y: y(length) }) as const)
-  return html`${bars}${levels('goal', lines)}`
+  const last = isInRow && markText(100, 50, aboutText(locks.at(-1)?.length ?? 0), ' at-end')
+  return shortest < longest
+    ? html`${boxes('usual', [{ x: planned, y: [y(longest), y(shortest)] }])}${bars}${last}`
+    : html`${bars}${longest > 0 && levels('goal', [{ x: planned, y: y(longest) }])}${last}`
 }
 
 /** `5 d`, without hours from two days on; nothing where it would not fit. */
@@ -147,33 +154,29 @@ function aboutText(length: number): string {
   return text.length > 6 ? '' : text
 }
 
-/** What is planned, or was. */
-function longestOf(template: LockTemplate, locks: Lasted): number {
-  return Math.max(1, rangeOf(template)[1], ...locks.map(({ length }) => length))
+function lengthsLegend(viewer: Viewer, drawn: readonly { readonly record: LockTemplate; readonly locks: Lasted }[]) {
+  const looks = drawn.flatMap(({ record, locks }) => [
+    record.isRandomDuration ? 'usual' : 'goal',
+    ...locks.map(({ completed }) => (completed > 0 ? 'solid' : 'missed')),
+  ])
+  const completed = stateName('completed', viewer)
+  const names = { solid: completed, missed: 'Not completed', goal: 'Planned', usual: 'Planned, at random' }
+  return Object.entries(names).filter(([look]) => looks.includes(look))
 }
 
-function lengthsLegend(viewer: Viewer, uses: readonly Pick<TemplateUse, 'record'>[]): LegendItem[] {
-  return [
-    ['solid', stateName('completed', viewer)],
-    ['missed', 'Not completed'],
-    ['goal', plannedTitle(uses.some(({ record }) => record.isRandomDuration))],
-  ]
-}
-
-/** How long the last locks were, on a scale of hours or days. */
+/** How long the last locks were. */
 function lengthsCard(viewer: Viewer, template: LockTemplate, locks: Lasted): Html {
   if (locks.length < 2) return nothing
-  const most = longestOf(template, locks)
-  const unit = most < 2 * DAY_MS ? HOUR_MS : DAY_MS
-  const text = (units: number) => (units === 0 ? '0' : durationText((units * unit) / 1000))
-  const { y, axes } = valueScale([0, most / unit], text, true)
+  const lengths = locks.map(({ length }) => length)
+  const lengthAt = (part: number) => durationText((percentileOf(part, lengths) ?? 0) / 1000)
   const nameOf = ({ length, completed }: Lasted[number]) =>
     `${durationText(length / 1000)}, ${completed > 0 ? stateName('completed', viewer).toLowerCase() : 'not completed'}`
   return card(
     `Length of the last ${locks.length}`,
     html`
-      <div class="plot"><svg class="plane" aria-hidden="true">${axes}${lengthBars(template, locks, length => y(length / unit))}</svg>${tenLinks(viewer, '/locks', locks, nameOf)}</div>
-      ${legendOf(lengthsLegend(viewer, [{ record: template }]))}
+      <p class="summary"><b>${lengthAt(0.5)}</b> median, from ${lengthAt(0)} to ${lengthAt(1)}</p>
+      <div class="plot">${strip(lengthBars(template, locks, false), 144)}${tenLinks(viewer, '/locks', locks, nameOf)}</div>
+      ${legendOf(lengthsLegend(viewer, [{ record: template, locks }]))}
     `,
     { id: 'lengths' },
   )
@@ -254,9 +257,11 @@ export function rulesOf(template: LockTemplate): Rule[] {
     ],
     template.isBreakEnabled && breakPenalty > 0 && ['A break too long', `adds ${durationText(breakPenalty)}`],
     template.isBreakEnabled && template.breakKeyholderOnly && ['Breaks are started', 'only by the keyholder'],
-    // Their units are not known.
-    template.isDeepthroatEnabled && ['Task credit', `takes off ${numberText(template.deepthroatTimeReduction)}`],
-    template.isShameEnabled && ['Penalty votes', `add ${numberText(template.shameTimeAdd)}`],
+    template.isDeepthroatEnabled && [
+      'Task credit',
+      `takes off ${numberText(template.deepthroatTimeReduction)} (unit unknown)`,
+    ],
+    template.isShameEnabled && ['Penalty votes', `add ${numberText(template.shameTimeAdd)} (unit unknown)`],
     template.isEmergencyUnlockEnabled && ['Emergency unlock', 'possible'],
     ['Remaining time', template.isTimeDisplayed ? 'shown' : 'hidden'],
     template.isTestLock && ['Figures', 'not counted'],

@@ -6,9 +6,8 @@ import { zoneClock } from '../../../stats/zone-clock.ts'
 import type { LockHistory } from '../../../stats/lock-history.ts'
 import { figure, html, type Html, nothing } from '../../html.ts'
 import type { Reader } from '../../page.ts'
-import { comparedText, dayText } from '../../text/period.ts'
+import { dayText } from '../../text/period.ts'
 import { countText, durationText, numberText, percentText, weekdayText } from '../../text/text.ts'
-import { lockedPercent, type ShownLocks } from '../locks/list.ts'
 import { lockText } from '../locks/states.ts'
 import { rankText } from '../training/session.ts'
 import { repsFigure } from '../training/training.ts'
@@ -22,8 +21,6 @@ interface Known {
   readonly bests: TrainingBests
   readonly stretches: Awaited<ReturnType<LockHistory['longest']>>
   readonly programs: Programs
-  /** Of the last twelve weeks; undefined without locks. */
-  readonly locked: ShownLocks | undefined
   /** ` so far`; for somebody who may read records from a day on, since when. */
   readonly extent: string
 }
@@ -49,7 +46,6 @@ export function newsOf({ sessions, ...options }: Omit<Known, 'extent' | 'today'>
     ...(hasSessions ? [longestStreak, backAgain, mostInSession, bestGrade] : []),
     longestStretch,
     ...(hasSessions ? [daysInRow] : []),
-    lockedTrend,
   ].flatMap(news => news(known) ?? [])
   if (first === undefined) return hasWeeks && hasSessions ? html`No new best in the last seven days` : undefined
   return html`${first}${second === undefined ? nothing : html`<br>${second}`}`
@@ -159,15 +155,3 @@ function longestStretch(known: Known): Html | undefined {
   const text = lockText(`Longest locked stretch${known.extent}`, viewer)
   return html`<a href="/locks/${last.session.id}">${text}: ${durationText(last.seconds)}</a>`
 }
-
-/** `Locked 47 % in 12 weeks; 62 % in the 12 weeks before`, where all of both is known and they differ much: what is usual follows slowly, and may not tell. */
-function lockedTrend({ locked, reader }: Known): Html | undefined {
-  if (locked?.period === undefined || locked.former === undefined || locked.before === undefined) return undefined
-  const [percent, before] = [lockedPercent(locked.total), lockedPercent(locked.before.total)]
-  if (percent === null || before === null || Math.abs(percent - before) < MIN_CHANGE) return undefined
-  const text = lockText(`Locked ${percentText(percent)} in 12 weeks`, reader.viewer)
-  return html`<a href="/locks">${text}</a>; ${percentText(before)} ${comparedText(locked.period)}`
-}
-
-/** In points. */
-const MIN_CHANGE = 10

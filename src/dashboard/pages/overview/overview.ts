@@ -91,7 +91,6 @@ export async function readOverview(reader: Reader, goal: number | null) {
       sessions: history.sessions,
       bests: await history.bests(timeZone, today),
       stretches: await locks.longest(until, limit),
-      locked: shownLock,
       programs,
     })
   const verdicts = [training && weekVerdict(training.week), lockVerdict(viewer, shownLock?.judged)]

@@ -22,7 +22,7 @@ export async function rejectedOf(visit: Visit, whose: SourceStatus, connection?:
   const actions =
     connection &&
     html`
-      ${ownerless === 0 ? nothing : html`<form method="post" action="/source/mine"><button class="primary">${ownerless === 1 ? 'This one is mine' : `These ${numberText(ownerless)} are mine`}</button></form>`}
+      ${ownerless === 0 ? nothing : html`<form method="post" action="/source/mine"><button${connection.failure === null && html` class="primary"`}>${ownerless === 1 ? 'This one is mine' : `These ${numberText(ownerless)} are mine`}</button></form>`}
       ${(await mayWriteRecords(store)) ? html`<form method="post" action="/source/retry"><button>Try again</button></form>` : nothing}
     `
   return card(

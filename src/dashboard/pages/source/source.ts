@@ -184,14 +184,15 @@ function sourceTable({ viewer }: Visit, rows: readonly SourceRow[]): Html {
 }
 
 function summaryOf({ viewer, now }: Visit, { rows, gone, setAside, completedAt }: SourceStatus): string {
-  const there = sum(Object.values(rows)) - sum(Object.values(gone))
+  const left = sum(Object.values(gone))
+  const there = sum(Object.values(rows)) - left
   if (there === 0 && completedAt === null) return NOTHING_YET
   const asOf =
     completedAt === null
       ? 'No complete copy yet.'
       : `Complete as of ${momentText(viewer, Date.parse(completedAt), now)}${setAside === 0 ? '' : `, but for ${numberText(setAside)} that could not be stored`}.`
-  const others = countsText({ 'gone there': sum(Object.values(gone)) }, '')
-  return `${numberText(Math.max(0, there - setAside))} of ${countText(there, 'record')}${others && `, and ${others}`}. ${asOf}`
+  const more = left === 0 ? '' : ` ${numberText(left)} more ${left === 1 ? 'is' : 'are'} here and gone there.`
+  return `${numberText(Math.max(0, there - setAside))} of ${countText(there, 'record')}. ${asOf}${more}`
 }
 
 const NOTHING_YET = 'Nothing was copied yet.'

@@ -62,9 +62,10 @@ async function showSession(visit: Visit) {
   return view({
     owner,
     title,
-    heading: isNamed ? html`${names.nameOf(session.program)} <span class="beside">${title}</span>` : undefined,
+    heading: isNamed ? html`${names.nameOf(session.program)}` : undefined,
     back: visit.sectionStart,
     lead: dotted(
+      isNamed && title,
       html`${dateTime(viewer, session.at, now)}${session.isTyped ? TYPED : nothing}`,
       segments.length > 0 && durationText(sum(segments.map(({ durationMeasured }) => durationMeasured))),
       isNamed
@@ -111,8 +112,6 @@ export function failedNote(
   return `${typeName(viewer, first.type)} (no.\u00a0${numberText(index + 1)}) ${percentText(first.percentGrade)}${passes}`
 }
 
-const WITH_PROGRAM = 'with this program'
-
 /** `◆ as usual (96 to 98 %) · third best of 109 with this program` */
 export function gradeNote(
   grade: number | null,
@@ -121,7 +120,7 @@ export function gradeNote(
 ): Html | undefined {
   const notes = [
     ...(grade === null || usual === undefined ? [] : [usualNote(grade, usual, GRADES, '\u00a0%')]),
-    ...(rank === undefined ? [] : [`${rankText(rank)} of ${numberText(rank.of)} ${WITH_PROGRAM}`]),
+    ...(rank === undefined ? [] : [`${rankText(rank)} of ${numberText(rank.of)} with this program`]),
   ]
   return notes.length === 0 ? undefined : dotted(...notes)
 }
@@ -146,7 +145,7 @@ function lastTen(
   const ten = tenWith(session, sessions)
   if (ten.length < 2) return nothing
   return card(
-    `Last ${ten.length} ${WITH_PROGRAM}`,
+    `Last ${ten.length} with this program`,
     html`
       ${lastGrades(viewer, ten, session, usual)}
       ${legendOf([
@@ -220,14 +219,13 @@ type Row = TrainerSegment & { readonly position: number }
 function segmentTable({ viewer, path, query }: Visit, segments: readonly Row[], passing: Passing): Html {
   if (segments.length === 0) return html`<p class="muted">This session has no segments.</p>`
   const paged = paginate(segments, query, RECORD_ROWS)
-  const graded = segments.filter(({ percentGrade, passed }) => percentGrade > 0 || !passed)
-  const isGraded = graded.some(({ position, type, passed }) => passed && passingAt(passing, position - 1, type) === 0)
-  const known = new Set(segments.map(({ position, type }) => passingAt(passing, position - 1, type) ?? -1))
-  const least = [...known].filter(grade => grade > 0)
-  const tick = least.length === 1 ? ` at ${percentText(least[0] ?? 0)}` : ''
+  const gradeAt = ({ position, type }: Row) => passingAt(passing, position - 1, type) ?? -1
+  const least = [...new Set(segments.map(gradeAt))].filter(grade => grade > 0)
+  const isGraded = segments.some(one => one.passed && one.percentGrade > 0 && gradeAt(one) === 0)
   return html`
+    ${least.length > 0 && legendOf([['tick', `Passing grade today${least.length === 1 ? `, ${percentText(least[0] ?? 0)}` : ''}`]])}
     ${table<Row>('Segments', segmentColumns(viewer, segments, passing), paged.rows)}
-    ${Math.max(...known) >= 0 && html`<p class="muted small">The tick${tick} is the passing grade of the program today. Segments without a bar are not judged${isGraded && ', but count in the grade'}.</p>`}
+    ${isGraded && html`<p class="muted small">Segments that are not judged count in the grade.</p>`}
     ${tableFoot(path, query, paged, 'rows')}
   `
 }
@@ -251,7 +249,7 @@ function segmentColumns(viewer: Viewer, segments: readonly Row[], passing: Passi
       line: 'second',
       cell(segment) {
         const least = passingAt(passing, segment.position - 1, segment.type)
-        if (least === 0 && segment.passed) return html`<span class="wide small muted">not judged</span>`
+        if (least === 0 && segment.passed) return html`<span class="small muted">not judged</span>`
         const bar = boxes(segment.passed ? 'solid' : 'late', [
           { x: [0, Math.max(0, Math.min(100, segment.percentGrade))], y: [0, 100] },
         ])

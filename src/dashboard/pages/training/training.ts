@@ -1,3 +1,4 @@
+import { percentileOf } from '../../../contract/numbers.ts'
 import { bucketStart } from '../../../contract/time.ts'
 import { trainingWriter } from '../../../archive/formats/tables.ts'
 import type { TrainingSession } from '../../../contract/training-sessions.ts'
@@ -24,6 +25,7 @@ import {
   GRADES,
   inParts,
   isLongerThanWeek,
+  type TimePart,
   timeSince,
   verdictText,
   weekVerdicts,
@@ -174,24 +176,32 @@ function typeMedians(viewer: Viewer, { query, period, summary }: ShownTraining):
   })}</ul>`
 }
 
-/** `66 → 92 %`: the medians of the first and of the last whole part that have grades, each a link to its days; undefined unless they differ. */
+/** `66 → 92 %`: the medians of the first and of the last whole parts that have enough grades, each a link to its days; undefined unless they differ. */
 function gradeStep(
-  { query, today }: ShownTraining,
+  { query }: ShownTraining,
   viewer: Viewer,
-  { time: { parts }, summary: { spreads } }: Pick<ShownSessions, 'time' | 'summary'>,
+  { time, sessions }: Pick<ShownSessions, 'time' | 'sessions'>,
 ): Html | undefined {
-  const first = spreads.findIndex(spread => spread !== null)
-  const last = spreads.findLastIndex((spread, index) => spread !== null && parts[index]?.isCurrent === false)
-  if (first >= last || spreads[first]?.median === spreads[last]?.median) return undefined
-  const [from, to] = [first, last].map(index => {
-    const [part, { median = 0 } = {}] = [parts[index], spreads[index] ?? undefined]
-    if (part === undefined) return nothing
-    const days = daysOf(viewer, part)
-    const shown = { first: days[0], last: days[1], today }
-    const text = index === first ? numberText : percentText
-    return html`<a href="${addressOf(trainingAddresses, query, { days })}">${medianFigure(median, scopeOf(query, shown), text)}</a>`
-  })
-  return html`${from}\u00a0→ ${to}`
+  const parts = time.parts.filter(({ isCurrent }) => !isCurrent)
+  const [from, to] = [enoughOf(parts, sessions), enoughOf(parts.toReversed(), sessions)]
+  if (!from || !to || from.end > to.start || from.median === to.median) return undefined
+  const linkTo = ({ start, end, median }: typeof from, text: (grade: number) => string) => {
+    const [first, last] = daysOf(viewer, { start, end })
+    const address = addressOf(trainingAddresses, query, { days: [first, last] })
+    return html`<a href="${address}">${medianFigure(median, scopeOf(query, { first, last }), text)}</a>`
+  }
+  return html`${linkTo(from, numberText)}\u00a0→ ${linkTo(to, percentText)}`
+}
+
+/** As many of some parts, from the first on, as have five grades together, with their median: that of fewer leaps. */
+function enoughOf(parts: readonly Pick<TimePart, 'start' | 'end'>[], sessions: readonly SessionStats[]) {
+  let [start, end] = [Infinity, -Infinity]
+  for (const part of parts) {
+    ;[start, end] = [Math.min(start, part.start), Math.max(end, part.end)]
+    const grades = sessionsBetween(sessions, start, end).flatMap(({ grade }) => grade ?? [])
+    if (grades.length >= 5) return { start, end, median: percentileOf(0.5, grades) ?? 0 }
+  }
+  return undefined
 }
 
 /** How much there was so far this week, and what is usual at the same point of a week, if records are known up to now. */
