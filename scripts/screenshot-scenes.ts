@@ -178,7 +178,7 @@ async function preparedSample(): Promise<TestService> {
   const { db } = service.store
   await db
     .updateTable('token')
-    .set({ last_used_at: Date.now() - 7 * 60_000 })
+    .set({ last_used_at: Date.now() - 7 * 60_000, created_at: Date.now() - 40 * 86_400_000 })
     .where('name', '=', 'Home Assistant')
     .execute()
   await db
@@ -288,7 +288,7 @@ async function connectSource({ store: { db }, databaseUrl }: TestService, now: n
   const progress = JSON.stringify({
     read: [
       { kind: 'lock-device', read: 2, total: 2 },
-      { kind: 'lock-session', read: 37, total: null },
+      { kind: 'lock-session', read: 37, total: 38 },
     ],
   } satisfies RoundProgress)
   const rest = { failure: 'refused', username: 'alex', known_locks: '', mine: 0 }
@@ -302,7 +302,7 @@ async function connectSource({ store: { db }, databaseUrl }: TestService, now: n
     .execute()
   for (const round of [0, 1, 2, 3]) {
     const counts = {
-      added: round === 3 ? 252 : 0,
+      added: round === 3 ? 251 : 0,
       replaced: round,
       gone: round === 1 ? 6 : 0,
       rejected: round === 0 ? 0 : 75,
@@ -354,6 +354,9 @@ function changeSource({ state, failure }: { state: 'running' | 'waiting' | 'stop
     await db.updateTable('job').set({ state }).execute()
     await db.updateTable('source_connection').set({ failure }).execute()
     await db.updateTable('source_round').set({ failure }).where('rejected', '=', 0).execute()
+    const at = Date.now() - 86_400_000
+    if (failure === null) await db.updateTable('pull_source').set({ completed_at: at }).execute()
+    if (failure === null) await db.updateTable('account').set({ as_of: at }).where('id', '=', 1).execute()
     await page.reload()
   }
 }

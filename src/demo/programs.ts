@@ -73,7 +73,7 @@ export function trainingTemplates(monday: number): TrainingTemplate[] {
       bubbleId: bubbleId(created, id),
       ownerId: owner,
       name,
-      description: `${steps.length} segments.`,
+      description: 'A program of the sample.',
       tagline: device === null ? 'Runs on every device' : 'Runs on one device only',
       message: 'Keep an even pace.',
       isPublic: PUBLIC.includes(id),

@@ -62,7 +62,7 @@ test('a lock session shows its totals, and a row for each locked stretch with th
   assert.match(text, /Longest stretch<\/dt><dd>1\sd 11\sh/)
   assert.deepEqual(tableRows(text, 'timeline')?.map(cellTexts), [
     ['Sun 1 Feb, 08:00 → 20:00', '12 h', '30 min'],
-    ['Sun 1 Feb, 20:30 → Tue 08:00', '1 d 11 h', ''],
+    ['Sun 1 Feb, 20:30 → Tue 08:00', '35 h 30 min', ''],
   ])
   assert.match(text, /href="\/lock-templates\/41"/)
 })
@@ -177,7 +177,7 @@ test('the page of a template says how many locks were completed, and what they c
   assert.match(text, /Completed 4 of 4 100\s% of those that ended Planned 1\sh Last used 4 Feb/)
   assert.match(
     text,
-    / Length of the last 4 1\sd median, from 1\sd to 5\sd .* 4 Feb( 2026)?, 5\sd, completed 4 Completed Planned Rules /,
+    / Length of the last 4, in days 1\sd median, from 1\sd to 5\sd .* 4 Feb( 2026)?, 5\sd, completed 4 Completed Planned Rules /,
   )
   assert.match(
     text,
@@ -405,7 +405,7 @@ async function assertJudged(days: number) {
     const alex = await visitorAs(service.url, 'alex')
     const locks = shownText(await alex.get('/locks')).replaceAll(/\s/g, ' ')
     const [, now = '', usual, last = '', verdict] =
-      /Locked by week (\d+) % of this week so far(, usually \d+(?: to \d+)? % by now)?; last week (\d+) %(?: ?, ([◆▲▼]))?/.exec(
+      /Locked by week (\d+) % of this week so far(, usually \d+(?: to \d+)? % by now)?; last week (\d+) %(?: \(([◆▲▼]))?/.exec(
         locks,
       ) ?? assert.fail()
     const [, week, percent, how = ''] =
@@ -656,6 +656,11 @@ test('the page of locks shows the sessions of a period, and what the period is c
   const other = await it.viewer.get(link.replaceAll('&amp;', '&'))
   assert.equal(/ Locked (\d+)\s%/.exec(shownText(other))?.[1], before)
   assert.ok(Number(/ Locked (\d+)\s%/.exec(shownText(page))?.[1]) < Number(before))
+  assert.doesNotMatch(
+    shownText(await it.viewer.get('/locks?range=52w')),
+    /in the 52 weeks before/,
+    'of which few days are known',
+  )
   const none = shownText(await it.viewer.get('/locks?range=4w&from=2020-01-01&to=2020-01-05'))
   assert.match(none, /No locks There is none in these 5 days\./)
 })

@@ -61,7 +61,7 @@ export const SERVER_WAY: Way = [
   'M4 4h16v6H4zM4 14h16v6H4zM7 7h1M7 17h1M12 7h5M12 17h5',
   'From a server',
   'Your history is copied from another Lockstep, or a service with the same API, and stays current. You need its address and an API key made there. Nothing is changed there.',
-  'About a minute for each year of history; after that, only new records',
+  'About a minute for each year of history; after that, only new records.',
 ]
 
 export const FILE_WAY: Way = [

@@ -272,7 +272,10 @@ export function dayBars(shares: readonly number[]): Html {
     return { x: [(index + 1 / 8) * step, (index + 7 / 8) * step], y: [100 - height, 100] }
   })
   return strip(
-    html`${levels('grid', [{ x: [0, 100], y: 100 }])}${boxes('solid', bars.slice(0, -1))}${boxes('so-far', bars.slice(-1))}`,
+    html`${levels('grid', [
+      { x: [0, 100], y: 0 },
+      { x: [0, 100], y: 100 },
+    ])}${boxes('solid', bars.slice(0, -1))}${boxes('so-far', bars.slice(-1))}`,
     88,
   )
 }
@@ -544,18 +547,18 @@ export function summaryOf(
   const last = part === undefined || value === null ? undefined : { part, value, usual: usual[index] }
   const current = parts.findIndex(({ isCurrent }) => isCurrent)
   const running = measured[current]?.value ?? null
-  const beside = last?.usual === undefined ? '' : `, ${beyondText(last.value, last.usual, words)}`
+  const beyond = last?.usual && beyondText(last.value, last.usual, words)
   if (running !== null && (isShare || running > 0)) {
     const isBefore = last !== undefined && last.part === parts[current - 1] && (isShare || byNow === undefined)
     const before =
       isBefore &&
-      html`; <span class="nowrap">last ${unit} ${text(last.value)}</span>${byNow === undefined ? beside : ''}`
+      html`; <span class="nowrap">last ${unit} ${text(last.value)}</span>${byNow === undefined && beyond && ` (${beyond})`}`
     const stands = byNow && `, usually ${rangeText(byNow)}${isShare ? '\u00a0%' : ''} by now`
     return html`<b>${text(running)}</b> ${isShare ? 'of ' : ''}this ${unit} so far${stands}${before}`
   }
   if (last !== undefined) {
     const isLast = parts.some(({ isCurrent, begin }) => isCurrent && begin === last.part.until)
-    return html`<b>${text(last.value)}</b> ${isLast ? 'last' : 'in the last whole'} ${unit}${beside}`
+    return html`<b>${text(last.value)}</b> ${isLast ? 'last' : 'in the last whole'} ${unit}${beyond && `, ${beyond}`}`
   }
   return measured.some(({ value }) => (value ?? 0) > 0) ? `Nothing in a whole ${unit}.` : 'Nothing in this period.'
 }

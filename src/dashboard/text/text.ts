@@ -186,11 +186,11 @@ export function inTime(instant: number, now: number): string {
 }
 
 /** `3 d 4 h`, `4 h 5 min`, `5 min 6 s`, `6 s`: the two largest units, without the rest. */
-export function durationText(seconds: number): string {
+export function durationText(seconds: number, dayHours = 24): string {
   const whole = Math.floor(Math.abs(seconds))
   const parts = [
-    [Math.floor(whole / 86_400), 'd'],
-    [Math.floor(whole / 3600) % 24, 'h'],
+    [Math.floor(whole / (dayHours * 3600)), 'd'],
+    [Math.floor(whole / 3600) % dayHours, 'h'],
     [Math.floor(whole / 60) % 60, 'min'],
     [whole % 60, 's'],
   ] as const
@@ -219,8 +219,8 @@ export function timerText(seconds: number): string {
 const TIMER = new Intl.DurationFormat('en', { style: 'digital', hoursDisplay: 'auto' })
 
 /** As far as it has whole minutes, in a column of hours: `1 h 16 min`, `43 min`. */
-export function minutesText(milliseconds: number): string {
-  return durationText(milliseconds < 60_000 ? milliseconds / 1000 : Math.floor(milliseconds / 60_000) * 60)
+export function minutesText(milliseconds: number, dayHours?: number): string {
+  return durationText(milliseconds < 60_000 ? milliseconds / 1000 : Math.floor(milliseconds / 60_000) * 60, dayHours)
 }
 
 /** Metres or feet of a distance in micrometres; in a column, those below a thousand with one decimal. */

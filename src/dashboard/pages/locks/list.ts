@@ -124,9 +124,7 @@ export async function lockRows(
     ${legendOf([
       ['solid', stateName('locked', visit.viewer)],
       ['usual', 'Lasted'],
-      ...(planned.length > 0
-        ? ([['tick', `Planned${isRandom ? '; two: the shortest and the longest' : ''}`]] as const)
-        : []),
+      ...(planned.length > 0 ? ([['tick', `Planned${isRandom ? '; two if at random' : ''}`]] as const) : []),
     ])}
     ${table('Locks', lockColumns(visit, most), rows, { id: 'session-table' })}
     ${tableFoot(path, query, paged)}
@@ -183,7 +181,9 @@ export function lockColumns(
       cell: row => html`<a href="/locks/${row.id}">${(hasNames ? named : started)(row)}</a>${marksOf(viewer, row)}`,
     },
     ...(hasNames ? [{ title: label('startDate'), line: 'second', cell: started } as const] : []),
-    ...(most > 0 ? [] : [{ title: 'Lasted', numeric: true, cell: lastedText }]),
+    ...(most > 0
+      ? []
+      : [{ title: 'Lasted', numeric: true, line: 'second', before: 'lasted ', cell: lastedText } as const]),
     {
       title: html`${stateName('locked', viewer)}${most > 0 && barEnds('0', durationText(most / 1000))}`,
       numeric: most === 0,

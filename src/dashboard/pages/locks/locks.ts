@@ -105,6 +105,7 @@ function lockTiles(viewer: Viewer, shown: ShownLocks, endings: ReadonlyMap<numbe
   const isKnown = total.knownSeconds > 0
   const late = sum([...(endings?.values() ?? [])].map(({ lateBreaksShown }) => lateBreaksShown))
   const practice = sessions.length - counted.length
+  const days = before === undefined ? 0 : before.last + 1 - before.first
   return figureTiles(
     [
       {
@@ -112,7 +113,8 @@ function lockTiles(viewer: Viewer, shown: ShownLocks, endings: ReadonlyMap<numbe
         of: 'lockedPercent',
         value: lockedPercent(total),
         ...GRADES,
-        before: before === undefined || before.total.knownSeconds === 0 ? undefined : lockedPercent(before.total),
+        // A percent of a few of the days compares with nothing.
+        before: before && before.total.knownSeconds > days * 43_200 ? lockedPercent(before.total) : undefined,
         note: isKnown ? `${durationText(total.lockedSeconds)} in all` : undefined,
       },
       {

@@ -87,7 +87,7 @@ export function lockTemplateColumns(viewer: Viewer, latest?: Latest): TableColum
       ? []
       : [
           {
-            title: 'Length of the last ten',
+            title: 'Last ten, beside the plan',
             line: 'second',
             cell({ record }: TemplateUse) {
               const locks = latest.get(record.id)
@@ -139,19 +139,17 @@ function lengthBars(template: LockTemplate, locks: Lasted, isInRow = true): Html
   const bars = locks.map(({ length, completed }, index) => {
     const x = (slots - locks.length + index + 0.5) * step
     const box = { x: [x - 3.5, x + 3.5], y: [y(length), y(0)] } as const
-    return html`${boxes(completed > 0 ? 'solid' : 'missed', [box])}${!isInRow && markText(x, y(length), aboutText(length))}`
+    return html`${boxes(completed > 0 ? 'solid' : 'missed', [box])}${!isInRow && markText(x, y(length), numberText(Math.round((length * 10) / unitOf(locks)) / 10))}`
   })
-  const last = isInRow && markText(100, 50, aboutText(locks.at(-1)?.length ?? 0), ' at-end')
+  const last = isInRow && markText(100, 50, durationText((locks.at(-1)?.length ?? 0) / 1000), ' at-end')
   return shortest < longest
     ? html`${boxes('usual', [{ x: planned, y: [y(longest), y(shortest)] }])}${bars}${last}`
     : html`${bars}${longest > 0 && levels('goal', [{ x: planned, y: y(longest) }])}${last}`
 }
 
-/** `5 d`, without hours from two days on; nothing where it would not fit. */
-function aboutText(length: number): string {
-  const unit = [DAY_MS, HOUR_MS].find(one => length >= 2 * one) ?? 1000
-  const text = durationText((Math.round(length / unit) * unit) / 1000)
-  return text.length > 6 ? '' : text
+/** In days, or hours where none lasted two days. */
+function unitOf(locks: Lasted): number {
+  return locks.some(({ length }) => length >= 2 * DAY_MS) ? DAY_MS : HOUR_MS
 }
 
 function lengthsLegend(viewer: Viewer, drawn: readonly { readonly record: LockTemplate; readonly locks: Lasted }[]) {
@@ -172,7 +170,7 @@ function lengthsCard(viewer: Viewer, template: LockTemplate, locks: Lasted): Htm
   const nameOf = ({ length, completed }: Lasted[number]) =>
     `${durationText(length / 1000)}, ${completed > 0 ? stateName('completed', viewer).toLowerCase() : 'not completed'}`
   return card(
-    `Length of the last ${locks.length}`,
+    `Length of the last ${locks.length}, in ${unitOf(locks) === DAY_MS ? 'days' : 'hours'}`,
     html`
       <p class="summary"><b>${lengthAt(0.5)}</b> median, from ${lengthAt(0)} to ${lengthAt(1)}</p>
       <div class="plot">${strip(lengthBars(template, locks, false), 144)}${tenLinks(viewer, '/locks', locks, nameOf)}</div>

@@ -51,7 +51,7 @@ export function lockCard(
     html`
       ${current === undefined ? nothing : html`<p class="muted">${lockTime(current, clock)}</p>`}
       <dl class="stats">
-        ${current === undefined ? nothing : html`${stat('So far', tickingTime(current.at, clock), ahead && progressBar(current, ahead, clock))}${plannedEndStat(viewer, current, viewer.subject.id, until)}`}
+        ${current === undefined ? nothing : html`${stat('So far', tickingTime(current.at, clock), ahead && html`${progressBar(current, ahead, clock)}of ${durationText((ahead - current.at) / 1000)}`)}${plannedEndStat(viewer, current, viewer.subject.id, until)}`}
         ${current === undefined && end !== null && stat('Ended', timeAgo(viewer, end, now), `after ${durationText((end - shown.at) / 1000)}`)}
         ${week !== undefined && week.knownSeconds > 0 && stat(lockText('Locked this week', viewer), lockedFigure(week, scope), weeks?.judged?.byNow && `usually ${rangeText(weeks.judged.byNow)}\u00a0% by now`)}
         ${stat(lockText('Days locked', viewer), numberText(locked), `of the last ${countText(days.length, 'day')}`)}
@@ -68,7 +68,7 @@ export const STRIP_DAYS = 28
 function dayStrip(viewer: Viewer, days: readonly LockStatistics[], today: number): Html {
   const first = today + 1 - days.length
   const bars = dayBars(days.map(({ lockedSeconds }) => lockedSeconds / 864))
-  return html`<a class="days-strip" href="/locks?from=${formatDate(first)}&to=${formatDate(today)}">${bars}<span class="ends small muted"><span>${shortDay(first * DAY_MS)}</span><span>${lockText('Hours locked by day', viewer)}</span><span>Today</span></span></a>`
+  return html`<a class="days-strip" href="/locks?from=${formatDate(first)}&to=${formatDate(today)}">${bars}<span class="ends small muted"><span>${shortDay(first * DAY_MS)}</span><span>${lockText('Hours locked by day, of 24', viewer)}</span><span>Today</span></span></a>`
 }
 
 /** What has not begun yet is not zero. */

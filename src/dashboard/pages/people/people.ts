@@ -75,7 +75,7 @@ async function showPeople(visit: Visit) {
     actions: html`<a class="button primary" href="/people/give">Give access</a>`,
     body: html`
       ${accessCard('Who can read your records', 'given-access', given, 'Nobody has access to your records.', [
-        ...termColumns(viewer, names, 'May read'),
+        ...termColumns(viewer, names),
         {
           title: 'Last read',
           // Reads are counted by hours, so this is when the hour began.
@@ -95,7 +95,7 @@ async function showPeople(visit: Visit) {
         received,
         'Nobody gave you access to their records.',
         [
-          ...termColumns(viewer, names, 'Shares'),
+          ...termColumns(viewer, names),
           {
             title: 'Records as of',
             line: 'second',
@@ -116,15 +116,11 @@ async function showPeople(visit: Visit) {
 }
 
 /** The columns that line up in both tables. */
-function termColumns(
-  viewer: Viewer,
-  names: PeopleNames,
-  shared: string,
-): TableColumn<Omit<ReceivedAccess, 'accountId'>>[] {
+function termColumns(viewer: Viewer, names: PeopleNames): TableColumn<Omit<ReceivedAccess, 'accountId'>>[] {
   return [
     { title: 'Name', line: 'first', cell: ({ username }) => html`<strong>${names.of(username)}</strong>` },
     {
-      title: shared,
+      title: 'Shared',
       line: 'second',
       cell: ({ areas, recordsFrom }) =>
         `${areasText(areas)}${recordsFrom === null ? '' : `, from ${dateText({ timeZone: 'UTC' }, recordsFrom)}`}`,

@@ -190,8 +190,8 @@ function summaryOf({ viewer, now }: Visit, { rows, gone, setAside, completedAt }
   const asOf =
     completedAt === null
       ? 'No complete copy yet.'
-      : `Complete as of ${momentText(viewer, Date.parse(completedAt), now)}${setAside === 0 ? '' : `, but for ${numberText(setAside)} that could not be stored`}.`
-  const more = left === 0 ? '' : ` ${numberText(left)} more ${left === 1 ? 'is' : 'are'} here and gone there.`
+      : `${setAside === 0 ? 'Complete as' : 'As'} of ${momentText(viewer, Date.parse(completedAt), now)}${setAside === 0 ? '' : `; ${numberText(setAside)} could not be stored`}.`
+  const more = left === 0 ? '' : ` ${numberText(left)} more, gone there, ${left === 1 ? 'is' : 'are'} kept.`
   return `${numberText(Math.max(0, there - setAside))} of ${countText(there, 'record')}. ${asOf}${more}`
 }
 
@@ -253,7 +253,9 @@ function roundOf({ viewer, now }: Visit, connection: Connection, source: SourceS
         { title: 'Arrived', numeric: true, cell: row => (known.has(row.kind) ? numberText(row.read) : NONE) },
         { title: 'Of', numeric: true, cell: ({ total }) => (total === null ? NONE : numberText(total)) },
       ],
-      sourceLists.map(({ kind }) => known.get(kind) ?? { kind, read: 0, total: null }),
+      sourceLists.map(
+        ({ kind }) => known.get(kind) ?? { kind, read: 0, total: isFurther ? (source.rows[kind] ?? 0) : null },
+      ),
       { look: 'compact' },
     )}
     <p class="muted">${isFurther ? `${countText(sum(Object.values(source.rows)), 'record')} before this round${read === 0 ? '' : `, ${numberText(read)} of them read again so far`}.` : read === 0 ? 'Nothing has arrived yet.' : `${countText(read, 'record')} so far.`}${left === undefined ? '' : ` About ${durationText(left)} left.`}${pauseText(progress, now)}</p>

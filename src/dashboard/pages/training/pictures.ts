@@ -63,15 +63,17 @@ export function gradePicture(viewer: Viewer, shown: ShownSessions, byType: Html 
   const line = points.filter(point => point !== null)
   const end = line.at(-1)
   const running = isDense ? line.filter(({ isCurrent }) => isCurrent) : []
-  const spreads = line.flatMap(({ at, low, high }) => [{ at, value: low }, { at, value: high }, null])
-  const drawn = isDense ? line.flatMap(({ low, high }) => [low, high]) : marks.map(({ value }) => value)
+  // Of fewer than ten grades they are the lowest and the highest.
+  const spread = line.filter(({ count }) => isDense && count >= 10)
+  const spreads = spread.flatMap(({ at, low, high }) => [{ at, value: low }, { at, value: high }, null])
+  const drawn = [...spreads, ...line, ...marks].flatMap(one => one?.value ?? [])
   const space = planeOf(viewer, shown, [...drawn, ...ends(usual)])
   // The time between sessions with a program is no break.
   const breaks =
     program === undefined ? breakBoxes(space, isDense ? line : marks, isDense ? time.parts[0] : undefined) : nothing
   const legend: LegendItem[] = [
     ...(isOfProgram ? [] : ([['line', `Median of a ${time.unit}`]] as const)),
-    ...(isDense ? ([['spread', '10th to 90th percentile']] as const) : []),
+    ...(spreads.length > 0 ? ([['spread', '10th to 90th percentile']] as const) : []),
     ...resultLegend(marks.map(({ isPassed }) => isPassed)),
     ...(running.length === 0 ? [] : ([['running', `This ${time.unit} so far`]] as const)),
     ...usualLegend(isOfProgram ? 'session' : time.unit, usual),
@@ -87,7 +89,7 @@ export function gradePicture(viewer: Viewer, shown: ShownSessions, byType: Html 
     drawing:
       drawn.length === 0
         ? undefined
-        : html`${space.axes}${rangeBand(space, places, usual)}${isDense && linePath('spread', space, spreads)}${breaks}${linePath('line', space, points)}${resultDots(space, [...running, ...marks])}${end && markText(space.x(end.until), space.y(end.value), numberText(end.value), ' at-end')}`,
+        : html`${space.axes}${rangeBand(space, places, usual)}${linePath('spread', space, spreads)}${breaks}${linePath('line', space, points)}${resultDots(space, [...running, ...marks])}${end && markText(space.x(end.until), space.y(end.value), numberText(end.value), ' at-end')}`,
     empty: `${NO_GRADES}.`,
     legend: drawn.length === 0 ? [] : legend,
     figures: isDense
@@ -117,7 +119,9 @@ export function gradeStrip(viewer: Viewer, shown: ShownSessions): Html {
   const usual = usualOf(shown.time, shown.earlier && medians(shown.earlier), medians(shown.summary), true)
   const line = medianPoints(shown)
   const points = line.filter(point => point !== null)
-  const space = planeOf(viewer, shown, [...points.map(({ value }) => value), ...ends(usual)])
+  if (points.length === 0) return strip(nothing)
+  const all = [...points.map(({ value }) => value), ...ends(usual)]
+  const space = plane(viewer, shown.time.parts, { values: [Math.min(...all) - 3, Math.max(...all) + 1], text: String })
   const [most] = points.toSorted((a, b) => b.value - a.value)
   return strip(
     html`${rangeBand(space, shown.time.parts, usual)}${linePath('line', space, line)}${resultDots(space, points)}${most && markText(space.x(most.at), space.y(most.value), numberText(most.value), edgeOf(space.x(most.at)))}`,
@@ -162,6 +166,8 @@ interface GradePoint {
   readonly until: number
   readonly low: number
   readonly high: number
+  /** Of grades. */
+  readonly count: number
   readonly isCurrent: boolean
   readonly isPassed: boolean
 }
@@ -170,7 +176,7 @@ function sessionPoints(sessions: readonly SessionStats[]): GradePoint[] {
   return sessions.flatMap(({ at, grade, passed }) =>
     grade === null
       ? []
-      : [{ at, until: at, value: grade, low: grade, high: grade, isCurrent: false, isPassed: passed }],
+      : [{ at, until: at, value: grade, low: grade, high: grade, count: 1, isCurrent: false, isPassed: passed }],
   )
 }
 
@@ -178,8 +184,8 @@ function medianPoints({ summary, time }: ShownSessions): (GradePoint | null)[] {
   return time.parts.map(({ begin, until, isCurrent }, index) => {
     const grade = summary.spreads[index] ?? null
     if (grade === null) return null
-    const { low, median, high } = grade
-    return { at: (begin + until) / 2, until, value: median, low, high, isCurrent, isPassed: true }
+    const { low, median, high, sessions } = grade
+    return { at: (begin + until) / 2, until, value: median, low, high, count: sessions, isCurrent, isPassed: true }
   })
 }
 

@@ -43,11 +43,11 @@ export async function programRuns(visit: Visit, program: TrainingTemplate, sessi
   )
   const failed = failedText(viewer, runs, length)
   const passing = passingGrades(program)
-  const isShaded = passing.some(({ grade }) => grade > 0)
-  const shades = html`<li>Above the passing grade: <span class="nowrap">least\u00a0${SHADES.map(shade => html`<i class="day run ${shade}"></i>`)}\u00a0most</span></li>`
+  const graded = [...new Set(passing.map(({ grade }) => grade))].filter(grade => grade > 0)
+  const shades = html`<li>Above the passing grade${graded.length === 1 && ` (${percentText(graded[0] ?? 0)})`}: <span class="nowrap">least\u00a0${SHADES.map(shade => html`<i class="day run ${shade}"></i>`)}\u00a0most</span></li>`
   const body = html`
     ${table('Segments in the last sessions', runColumns(visit, runs, passing), paged.rows, { look: 'runs' })}
-    <ul class="legend">${isShaded && shades}${failed.length > 0 && html`<li>${legendMark('hollow')}Not passed</li>`}</ul>
+    <ul class="legend">${graded.length > 0 && shades}${failed.length > 0 && html`<li>${legendMark('hollow')}Not passed</li>`}</ul>
     ${tableFoot(path, query, paged, 'runs')}
   `
   const name = `Last ${countText(runs.length, 'session')}`

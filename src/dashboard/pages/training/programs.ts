@@ -101,7 +101,7 @@ export function programColumns(
       cell: ({ id }) => gradesOf(useOf.get(id)?.lastGrades ?? [], range),
     },
     {
-      title: 'Median',
+      title: 'Median of ten',
       numeric: true,
       line: 'second',
       before: 'median ',

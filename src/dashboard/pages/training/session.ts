@@ -178,11 +178,9 @@ export function lastGrades(
       <div class="plot"><svg class="plane" height="112" aria-hidden="true">${space.axes}
         ${usual === undefined ? nothing : boxes('usual', [{ x: [0, 100], y: [space.y(usual.high), space.y(usual.low)] }])}
         ${points.map(({ at, value }, index) => {
-          // Where the line goes up to both sides, there is room below.
-          const isLow = [points[index - 1], points[index + 1]].every(
-            beside => beside === undefined || beside.value > value,
-          )
-          return markText(at, space.y(value), numberText(value), isLow ? ' below' : '')
+          // Where the line goes up more than down, there is room below.
+          const up = sum([points[index - 1], points[index + 1]].map(beside => (beside?.value ?? value) - value))
+          return markText(at, space.y(value), numberText(value), up > 0 ? ' below' : '')
         })}${linePath('line', space, points)}${dots('current', space, current)}${resultDots(space, points)}
       </svg>${tenLinks(viewer, '/training', ten, nameOf, session.id)}</div>`
 }
@@ -196,11 +194,11 @@ function amountStats(
   segments: readonly Row[],
   passing: Passing,
 ): Html[] {
-  const judged = segments.filter(
-    segment => !segment.passed || passingAt(passing, segment.position - 1, segment.type) !== 0,
-  )
+  const isJudged = ({ passed, position, type }: Row) => !passed || passingAt(passing, position - 1, type) !== 0
+  const judged = segments.filter(isJudged)
   const passed = judged.filter(segment => segment.passed).length
-  const others = segments.length - judged.length
+  const others = segments.filter(segment => !isJudged(segment))
+  const beside = others.some(({ percentGrade }) => percentGrade > 0) ? ', but in the grade' : ''
   const usual = usualOfProgram(sessions, own, ({ reps }) => reps)
   return [
     stat('Repetitions', numberText(session.reps), usual && usualNote(session.reps, usual, { text: numberText })),
@@ -208,7 +206,7 @@ function amountStats(
     stat(
       'Segments passed',
       judged.length === 0 ? NONE : `${numberText(passed)} of ${numberText(judged.length)}`,
-      others === 0 ? undefined : `${numberText(others)} not judged`,
+      others.length === 0 ? undefined : `${numberText(others.length)} not judged${beside}`,
     ),
   ]
 }
@@ -221,11 +219,9 @@ function segmentTable({ viewer, path, query }: Visit, segments: readonly Row[], 
   const paged = paginate(segments, query, RECORD_ROWS)
   const gradeAt = ({ position, type }: Row) => passingAt(passing, position - 1, type) ?? -1
   const least = [...new Set(segments.map(gradeAt))].filter(grade => grade > 0)
-  const isGraded = segments.some(one => one.passed && one.percentGrade > 0 && gradeAt(one) === 0)
   return html`
-    ${least.length > 0 && legendOf([['tick', `Passing grade today${least.length === 1 ? `, ${percentText(least[0] ?? 0)}` : ''}`]])}
+    ${least.length > 0 && legendOf([['tick', `Passing grade of the program now${least.length === 1 ? `: ${percentText(least[0] ?? 0)}` : ''}`]])}
     ${table<Row>('Segments', segmentColumns(viewer, segments, passing), paged.rows)}
-    ${isGraded && html`<p class="muted small">Segments that are not judged count in the grade.</p>`}
     ${tableFoot(path, query, paged, 'rows')}
   `
 }

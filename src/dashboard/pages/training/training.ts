@@ -13,7 +13,7 @@ import { figure, html, type Html, nothing } from '../../html.ts'
 import { dotted } from '../../layout/components.ts'
 import type { Reader, Viewer, Visit } from '../../page.ts'
 import { typeName, readPrograms } from '../../text/names.ts'
-import { comparedDays, daysName, type Period, periodText, timeOfDays } from '../../text/period.ts'
+import { comparedDays, daysName, daysText, type Period, periodText, timeOfDays } from '../../text/period.ts'
 import { countText, longDistanceText, numberText, percentText } from '../../text/text.ts'
 import { example, EXAMPLE_TRAINING } from '../example.ts'
 import { addressOf, areaPages, daysAddress, daysBefore, fewAtOnce, figureTiles, isFiltered } from '../area.ts'
@@ -31,7 +31,7 @@ import {
   weekVerdicts,
 } from '../parts.ts'
 import { fieldsOf, measureChoice, scopeOf, trainingAddresses, type TrainingQuery, sessionRows, sorted } from './list.ts'
-import { amountBars, gradePicture, type ShownSessions } from './pictures.ts'
+import { amountBars, gradePicture } from './pictures.ts'
 
 export type ShownTraining = NonNullable<Awaited<ReturnType<typeof readTraining>>>
 
@@ -51,8 +51,8 @@ export const trainingPages = areaPages<TrainingQuery, ShownTraining, SessionStat
     isFiltered(trainingAddresses, shown.query) ? 'No session matches' : 'No sessions',
     noneText(shown),
   ],
-  heading: ({ viewer, now }, { week, time }) =>
-    html`Training ${endsThisWeek(time) ? weekVerdicts(viewer, now, weekVerdict(week)) : nothing}`,
+  heading: ({ viewer, now }, { week, time, query }) =>
+    html`Training ${endsThisWeek(time) && !isFiltered(trainingAddresses, query) ? weekVerdicts(viewer, now, weekVerdict(week)) : nothing}`,
   lead: ({ viewer }, shown) => gradeNews(viewer, shown),
   fields: ({ viewer }, { query, programs, known, types }) => fieldsOf(viewer, query, programs, known, types),
   tiles: (viewer, shown) => html`${typeNote(viewer, shown.query)}${totalTiles(viewer, shown)}`,
@@ -176,21 +176,18 @@ function typeMedians(viewer: Viewer, { query, period, summary }: ShownTraining):
   })}</ul>`
 }
 
-/** `66 → 92 %`: the medians of the first and of the last whole parts that have enough grades, each a link to its days; undefined unless they differ. */
-function gradeStep(
-  { query }: ShownTraining,
-  viewer: Viewer,
-  { time, sessions }: Pick<ShownSessions, 'time' | 'sessions'>,
-): Html | undefined {
-  const parts = time.parts.filter(({ isCurrent }) => !isCurrent)
-  const [from, to] = [enoughOf(parts, sessions), enoughOf(parts.toReversed(), sessions)]
+/** `66 % (1 Jan – 31 Mar 2022) → 92 % (1 Jul – 30 Sept)`: the medians of the first and of the last parts that have enough grades, each a link to its days; undefined unless they differ. */
+function sinceBeginning(viewer: Viewer, { query, today, everything }: ShownTraining): Html | undefined {
+  const { sessions, time } = everything
+  const [from, to] = [enoughOf(time.parts, sessions), enoughOf(time.parts.toReversed(), sessions)]
   if (!from || !to || from.end > to.start || from.median === to.median) return undefined
-  const linkTo = ({ start, end, median }: typeof from, text: (grade: number) => string) => {
-    const [first, last] = daysOf(viewer, { start, end })
-    const address = addressOf(trainingAddresses, query, { days: [first, last] })
-    return html`<a href="${address}">${medianFigure(median, scopeOf(query, { first, last }), text)}</a>`
-  }
-  return html`${linkTo(from, numberText)}\u00a0→ ${linkTo(to, percentText)}`
+  const [first, last] = [from, to].map(({ start, end, median }) => {
+    const [begin, until] = daysOf(viewer, { start, end })
+    const days = { first: begin, last: Math.min(until, today), today }
+    const address = addressOf(trainingAddresses, query, { days: [days.first, days.last] })
+    return html`<a href="${address}">${medianFigure(median, scopeOf(query, days))}</a> (${daysText(days)})`
+  })
+  return html`${first} → ${last}`
 }
 
 /** As many of some parts, from the first on, as have five grades together, with their median: that of fewer leaps. */
@@ -242,15 +239,17 @@ function typeNote(viewer: Viewer, { type }: TrainingQuery): Html {
   return html`<p class="muted">Grades, repetitions and distances are of segments of the type ${typeName(viewer, type)} only. Results are of whole sessions.</p>`
 }
 
-/** `Median grade 90 → 91 % this period · 66 → 92 % since the beginning` */
+/** `Median grade 90 → 91 % this period`, from that of as many days before, and since the beginning. */
 function gradeNews(viewer: Viewer, shown: ShownTraining): Html | undefined {
-  const since = gradeStep(shown, viewer, shown.everything)
-  const within = shown.period && gradeStep(shown, viewer, shown)
-  const [said, alsoSaid] = [within, since].map(step => step?.toString().replaceAll(/<[^>]*>/g, ''))
-  const [first, ...others] = [
-    ...(within === undefined || said === alsoSaid ? [] : [html`${within} this period`]),
-    ...(since === undefined ? [] : [html`${since} since the beginning`]),
-  ]
+  const { query, period, summary, before } = shown
+  const [now, then] = [summary.grade?.median, before?.grade?.median]
+  const since = sinceBeginning(viewer, shown)
+  const days = daysBefore(trainingAddresses, query, period, days => scopeOf(query, days))
+  const within =
+    days !== undefined && now !== undefined && then !== undefined && now !== then
+      ? html`${medianFigure(then, days.scope, numberText)}\u00a0→ ${medianFigure(now, scopeOf(query, period))} this period`
+      : undefined
+  const [first, ...others] = [within, since && html`${since} since the beginning`].filter(one => one !== undefined)
   return first && html`<span class="news">${dotted(html`Median grade ${first}`, ...others)}</span>`
 }
 

@@ -185,7 +185,7 @@ export async function yearLine(reader: Reader): Promise<Html> {
 /** The large figures of the year, each beside the same days of the year before, if that was known from its start. */
 function largeFigures(viewer: Viewer, statistics: YearStatistics): Html {
   const { year, isRunning, total, before } = statistics
-  const time = isRunning ? `at ${dateText({ timeZone: 'UTC' }, before.to * DAY_MS)}` : `in ${year - 1}`
+  const time = `${isRunning ? 'by' : 'in'} ${isRunning ? dateText({ timeZone: 'UTC' }, before.to * DAY_MS) : year - 1}`
   const figures = figuresOf(viewer, statistics).filter(({ value }) => value !== null)
   const days = { text: time, scope: scopeOf(before), address: `/year/${year - 1}` } as const
   return figureTiles(figures, scopeOf(total), days, true)
