@@ -157,7 +157,7 @@ test('the rules of a template state its fields that apply and nothing else', () 
   assert.deepEqual(rulesOf(data), [
     ['Length', '1\u00a0h to 1\u00a0d\u00a01\u00a0h, at random'],
     ['Breaks', 'up to 30\u00a0min every 1\u00a0d'],
-    ['A break too long', 'adds 10\u00a0min'],
+    ['A late break', 'adds 10\u00a0min'],
     ['Task credit', 'takes off 1,800 (unit unknown)'],
     ['Penalty votes', 'add 900 (unit unknown)'],
     ['Remaining time', 'hidden'],
@@ -179,10 +179,7 @@ test('the page of a template says how many locks were completed, and what they c
     text,
     / Length of the last 4, in days 1\sd median, from 1\sd to 5\sd .* 4 Feb( 2026)?, 5\sd, completed 4 Completed Planned Rules /,
   )
-  assert.match(
-    text,
-    /Started Lasted Locked Breaks .* Lock 53 4\sd 22\sh over plan 4 Feb( 2026)?, 08:00 5\sd 1\sd 23\sh /,
-  )
+  assert.match(text, /Started Lasted Locked Breaks .* Lock 53 4\sd 22\sh late 4 Feb( 2026)?, 08:00 5\sd 1\sd 23\sh /)
   assert.match(
     shownText(await it.viewer.get('/lock-templates')),
     / 1\sh planned 30\smin break every 1\sd 5\sd 4 of 4 4 Feb/,
@@ -385,7 +382,7 @@ test('a running lock says how long it is locked since the last break, on which d
   const lock = shownText(await it.viewer.get('/locks/54'))
   assert.match(
     lock,
-    /Running Locked, day\s4\sof\s5, 1 break too long .* So far 3\sd 2\sd locked 1\sd since the last break Breaks 1 1\sd in breaks, 1 over 30\smin, which adds 10\smin /,
+    /Running Locked, day\s4\sof\s5, 1 late break .* So far 3\sd 2\sd locked 1\sd since the last break Breaks 1 1\sd in breaks, 1 over 30\smin, which adds 10\smin /,
   )
   await it.service.import([{ ...broken, data: { ...broken.data, endDate: ago(-0.5) } }], { onConflict: 'replace' })
   assert.match(shownText(await it.viewer.get('/')), /Locked, day\s4\sof\s4, until [\w, ]*\d+:\d+/)
@@ -450,7 +447,7 @@ test('a lock that has ended says how long it was locked, its breaks, and how muc
   assert.doesNotMatch(short, /than planned/, 'nobody knows whether its length was drawn by chance')
   assert.match(
     shownText(await it.viewer.get('/locks?range=all')),
-    /Locks 2 Longest stretch .* Weekend 1\sd 22\sh over plan /,
+    /Locks 2 Longest stretch .* Weekend 1\sd 22\sh late /,
   )
 })
 
@@ -492,9 +489,9 @@ test('a lock says how many of its breaks were longer than its template allows, w
   assert.equal(text.match(/<rect class="late" x="[^"]*" width="[^"]*" y="[\d.]+em"/g)?.length, 1)
   assert.match(text, /Over the maximum of a break/)
   const page = shownText(await it.viewer.get('/locks?from=2026-01-26&to=2026-02-15'))
-  assert.match(page, /Breaks 6 1 too long Locks 3/)
+  assert.match(page, /Breaks 6 1 late Locks 3/)
   const after = shownText(await it.viewer.get('/locks?from=2026-02-03&to=2026-02-15'))
-  assert.match(after, /Breaks 0 Locks 3 .* Rows count whole locks, .* Lock 51 1 break too long /, 'of the whole lock')
+  assert.match(after, /Breaks 0 Locks 3 .* Rows count whole locks, .* Lock 51 1 late break /, 'of the whole lock')
   assert.doesNotMatch(await said(52), /maximum/)
   assert.match(await said(53), /Breaks 2 1\sh in breaks Longest/)
   it.viewer.cookies.set('discreet', '1')

@@ -223,11 +223,9 @@ function marksOf(viewer: Viewer, row: LockRow): Part {
   const isUsual = !isActive && state === 'completed'
   const late = isUsual ? (ending?.late ?? 0) : 0
   const breaks =
-    lateBreaks > 0 &&
-    !viewer.discreet &&
-    html` <span class="state warn">${countText(lateBreaks, 'break')} too long</span>`
+    lateBreaks > 0 && !viewer.discreet && html` <span class="state warn">${countText(lateBreaks, 'late break')}</span>`
   const difference =
-    late !== 0 && html` <span class="state">${minutesText(Math.abs(late))} ${late > 0 ? 'over' : 'under'} plan</span>`
+    late !== 0 && html` <span class="state">${minutesText(Math.abs(late))} ${late > 0 ? 'late' : 'early'}</span>`
   return html`${isUsual ? nothing : html` ${stateMark(viewer, state, isActive)}`}${practiceMark(rules)}${isTyped ? TYPED : nothing}${breaks}${difference}`
 }
 

@@ -124,7 +124,7 @@ function lockTiles(viewer: Viewer, shown: ShownLocks, endings: ReadonlyMap<numbe
         text: numberText,
         before: former?.breaks,
         // Discreet mode hides rules.
-        note: late === 0 || viewer.discreet ? undefined : html`<a href="#sessions">${numberText(late)} too long</a>`,
+        note: late === 0 || viewer.discreet ? undefined : html`<a href="#sessions">${numberText(late)} late</a>`,
       },
       {
         name: 'Locks',

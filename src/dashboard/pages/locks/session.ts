@@ -52,7 +52,7 @@ async function showSession(visit: Visit) {
   const lateBreaks = viewer.discreet ? 0 : (ending?.lateBreaks ?? 0)
   const isRunning = record.isActive && session.at <= until
   const state = isRunning ? lockState(viewer, session, owner, until) : stateName(record.lockState, viewer)
-  const notes = [!isRunning && lateness, lateBreaks > 0 && `${countText(lateBreaks, 'break')} too long`]
+  const notes = [!isRunning && lateness, lateBreaks > 0 && countText(lateBreaks, 'late break')]
   const { entries } = await lockHistory(store, pageAccess.sessions('lkbx', owner))
   const name = recordName(viewer, 'lock', record)
   return view({

@@ -253,7 +253,7 @@ export function rulesOf(template: LockTemplate): Rule[] {
       'Breaks',
       template.isBreakEnabled ? `up to ${durationText(breakMaximum)} every ${durationText(breakRegularity)}` : 'none',
     ],
-    template.isBreakEnabled && breakPenalty > 0 && ['A break too long', `adds ${durationText(breakPenalty)}`],
+    template.isBreakEnabled && breakPenalty > 0 && ['A late break', `adds ${durationText(breakPenalty)}`],
     template.isBreakEnabled && template.breakKeyholderOnly && ['Breaks are started', 'only by the keyholder'],
     template.isDeepthroatEnabled && [
       'Task credit',
