@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core'
 import { OWNER_UNKNOWN } from '../src/archive/batch-importer.ts'
 import { createInvitation } from '../src/accounts/invitations.ts'
+import { makeReadLog } from '../src/accounts/read-log.ts'
 import { allowSignIn, sampleService, signIn } from '../test/support/dashboard.ts'
 import { pullJob } from '../src/jobs/jobs.ts'
 import type { RoundProgress } from '../src/pull/connections.ts'
@@ -73,8 +74,14 @@ export const stages = {
     await allowSignIn(service, 'ann')
     return { service, username: 'ann' }
   },
-  /** Looking at the records of somebody else. */
-  partner: async () => ({ service: await preparedSample(), username: 'alex', prepare: showRecordsOfAnother }),
+  /** Looking at the records of somebody else, as three days before. */
+  partner: async () => {
+    const service = await preparedSample()
+    const log = makeReadLog(service.store, { days: 30, onFailure: console.error })
+    log.record({ accountId: 1, via: 'dashboard', keyName: '' }, 2, 'dtt', 'statistics', Date.now() - 3 * 86_400_000)
+    await log.close()
+    return { service, username: 'alex', prepare: showRecordsOfAnother }
+  },
   /** Signed in so long ago that the password is asked for again. */
   aged: async () => ({ service: await preparedSample(), username: 'alex' }),
   /** Few pages in a while. */
