@@ -183,11 +183,7 @@ function pathOf(address: string): string {
 async function preparedSample(): Promise<TestService> {
   const service = await sampleService({ LOCKSTEP_RATE_LIMIT: '0' })
   const { db } = service.store
-  await db
-    .updateTable('token')
-    .set({ last_used_at: Date.now() - 7 * 60_000, created_at: Date.now() - 40 * 86_400_000 })
-    .where('name', '=', 'Home Assistant')
-    .execute()
+  await db.updateTable('token').set({ last_used_at: Date.now() }).where('name', '=', 'Home Assistant').execute()
   await db
     .updateTable('token')
     .set({ expires_at: Date.now() + 12 * 86_400_000 })
@@ -288,13 +284,13 @@ async function connectSource({ store: { db }, databaseUrl }: TestService, now: n
   const { sealed, secretId } = sealKey(secret, { accountId: 1, origin: SOURCE }, 'a key')
   const connection = { account_id: 1, origin: SOURCE, every_minutes: 5, sealed_key: sealed, secret_id: secretId }
   const job = { name: pullJob(1), state: 'waiting', attempts: 30, next_at: now + 40 * 60_000 } as const
-  const times = { started_at: now - 20_000, failing_since: now - 86_400_000, refused_since: now - 86_400_000 }
+  const times = { started_at: now - 4000, failing_since: now - 86_400_000, refused_since: now - 86_400_000 }
   const completed = now - 86_700_000
   await db.deleteFrom('training_session').where('at', '>', completed).execute()
   await db.updateTable('account').set({ as_of: completed }).where('id', '=', 1).execute()
   const progress = JSON.stringify({
     read: [
-      { kind: 'lock-device', read: 2, total: 2 },
+      { kind: 'lock-template', read: 0, total: 0 },
       { kind: 'lock-session', read: 37, total: 38 },
     ],
   } satisfies RoundProgress)
@@ -358,7 +354,10 @@ async function connectSource({ store: { db }, databaseUrl }: TestService, now: n
 function changeSource({ state, failure }: { state: 'running' | 'waiting' | 'stopped'; failure: string | null }) {
   return async (page: Page, { service }: Stage) => {
     const { db } = service.store
-    await db.updateTable('job').set({ state }).execute()
+    await db
+      .updateTable('job')
+      .set({ state, ...(failure === null && { next_at: Date.now() + 240_000 }) })
+      .execute()
     await db.updateTable('source_connection').set({ failure }).execute()
     await db.updateTable('source_round').set({ failure }).where('rejected', '=', 0).execute()
     const at = Date.now() - 86_400_000

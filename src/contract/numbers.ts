@@ -9,6 +9,12 @@ export function roundedRatio(numerator: number, denominator: number, scale = 1):
   return Math.floor((2 * numerator + denominator) / (2 * denominator)) / scale
 }
 
+/** The middle value, or the mean of the two in the middle, rounded half up; undefined without values. */
+export function medianOf(values: readonly number[]): number | undefined {
+  const [low, high] = [(values.length - 1) >> 1, values.length >> 1].map(at => values.toSorted((a, b) => a - b)[at])
+  return low === undefined || high === undefined ? undefined : Math.floor((low + high + 1) / 2)
+}
+
 /** By nearest rank, for a part from 0 to 1; undefined without values. */
 export function percentileOf(part: number, values: readonly number[]): number | undefined {
   return values.toSorted((a, b) => a - b)[Math.max(1, Math.ceil(part * values.length)) - 1]

@@ -21,8 +21,18 @@ export class GradeCounts {
 
   /** A percentile of the grades, by nearest rank, the lowest one for 0; null without grades. */
   percentile(share: number): number | null {
+    return this.#ranked(Math.max(1, Math.ceil((share * this.count) / 100)))
+  }
+
+  /** The middle grade, or the mean of the two in the middle, rounded half up; null without grades. */
+  median(): number | null {
+    const [low = null, high = null] = [this.count + 1, this.count + 2].map(double => this.#ranked(double >> 1))
+    return low === null || high === null ? null : Math.floor((low + high + 1) / 2)
+  }
+
+  #ranked(rank: number): number | null {
     if (this.count === 0) return null
-    let left = Math.max(1, Math.ceil((share * this.count) / 100))
+    let left = rank
     const unusual = [...this.#unusual].toSorted(([a], [b]) => a - b)
     for (const [grade, times] of unusual) if (grade < 0 && (left -= times) <= 0) return grade
     for (let grade = 0; grade <= MAX_USUAL; grade += 1) if ((left -= this.#usual[grade] ?? 0) <= 0) return grade

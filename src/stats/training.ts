@@ -122,10 +122,9 @@ export async function summarize(sessions: readonly SessionStats[], periods: Peri
 }
 
 /** The 10th percentile, the median and the 90th percentile; null without grades. */
-function spreadOf(grades: GradeCounts | undefined) {
-  const [low = null, median = null, high = null] = [10, 50, 90].map(share => grades?.percentile(share) ?? null)
-  if (low === null || median === null || high === null) return null
-  return { sessions: grades?.count ?? 0, low, median, high }
+function spreadOf(grades = new GradeCounts()) {
+  const [low, median, high] = [grades.percentile(10), grades.median(), grades.percentile(90)]
+  return low === null || median === null || high === null ? null : { sessions: grades.count, low, median, high }
 }
 
 export interface Filters {

@@ -53,8 +53,8 @@ describe('a long history', () => {
     const spreads = [...text.matchAll(/>(\d+) % \((\d+)–(\d+)\)/g)].map(found => found.slice(1).map(Number))
     assert.ok(spreads.length > 35 && spreads.length < 39)
     for (const [median = 0, low = 0, high = 0] of spreads) assert.ok(low <= median && median <= high)
-    // Of the fourteen grades of a week, in steps of one, the second, the seventh and the thirteenth.
-    const exact = spreads.filter(([median = 0, low = 0, high = 0]) => median - low === 5 && high - median === 6)
+    // Of the fourteen grades of a week, in steps of one, the second, that between the seventh and the eighth rounded up, and the thirteenth.
+    const exact = spreads.filter(([median = 0, low = 0, high = 0]) => median - low === 6 && high - median === 5)
     assert.ok(exact.length > 15, `${exact.length} weeks without a jump back`)
     assert.match(text, /Median of a week/)
     const few = await ann.get('/training?range=4w')

@@ -96,7 +96,7 @@ test('the overview begins with what is new: at most two items, for seven days', 
   assert.match(best.text, /^This week: 400 repetitions, the most so far/)
   assert.equal(best.links[0], '/training?from=2026-11-23&to=2026-11-27')
   const rows = [0, 1, 2, 3].map(days => ({ days, reps: 20 }))
-  assert.match((await newsAt([...steady, ...rows])).text, /^Training on 4 days in a row, the most so far$/)
+  assert.match((await newsAt([...steady, ...rows])).text, /^Trained 4 days in a row, the most so far$/)
   const back = [...steady.filter(({ days }) => days > 20), { days: 2, reps: 20 }]
   assert.match((await newsAt(back)).text, /^Back after 20 days/)
   assert.match(

@@ -139,7 +139,7 @@ test('statistics by type count segments, and a filter by type keeps the sessions
     types: [kindOf('training', [41], 0)],
   })
   assert.deepEqual((await summarize([first, second])).types, [
-    { type: 'training', segments: 4, grade: { sessions: 2, low: 41, median: 41, high: 67 } },
+    { type: 'training', segments: 4, grade: { sessions: 2, low: 41, median: 54, high: 67 } },
     { type: 'warmup', segments: 1, grade: { sessions: 1, low: 100, median: 100, high: 100 } },
   ])
   const idsOf = (filters: object) => [first, second].flatMap(session => matching(session, filters)?.id ?? [])

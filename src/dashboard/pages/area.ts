@@ -257,11 +257,11 @@ export function figureTiles(figures: readonly Figure[], scope: string, days?: Da
   )
 }
 
-/** `down from 62 % in the 12 weeks before`, `as in the 12 weeks before (18,800)` where both read the same; once that was said, `down from 62 %`. */
+/** `down from 62 % in the 12 weeks before`, `same as in the 12 weeks before (18,800)` where both read the same; once that was said, `down from 62 %`. */
 function verdictOf({ of, value, before, text }: Figure, { text: when, scope, address }: DaysBefore, isFirst: boolean) {
   if (before == null || value === null) return undefined
   const then = html`<a href="${address}">${figure(`${of} ${scope}`, before, text(before))}</a>`
-  if (text(value) === text(before)) return html`as ${isFirst ? when : 'before'} (${then})`
+  if (text(value) === text(before)) return html`same as ${isFirst ? when : 'before'} (${then})`
   return html`${value > before ? 'up' : 'down'} from ${then}${isFirst && ` ${when}`}`
 }
 

@@ -124,7 +124,9 @@ export async function lockRows(
     ${legendOf([
       ['solid', stateName('locked', visit.viewer)],
       ['usual', 'Lasted'],
-      ...(planned.length > 0 ? ([['tick', `Planned${isRandom ? '; two if at random' : ''}`]] as const) : []),
+      ...(planned.length > 0
+        ? ([['tick', `Planned length${isRandom ? ', or its shortest and longest' : ''}`]] as const)
+        : []),
     ])}
     ${table('Locks', lockColumns(visit, most), rows, { id: 'session-table' })}
     ${tableFoot(path, query, paged)}
@@ -225,7 +227,7 @@ function marksOf(viewer: Viewer, row: LockRow): Part {
   const breaks =
     lateBreaks > 0 && !viewer.discreet && html` <span class="state warn">${countText(lateBreaks, 'late break')}</span>`
   const difference =
-    late !== 0 && html` <span class="state">${minutesText(Math.abs(late))} ${late > 0 ? 'late' : 'early'}</span>`
+    late !== 0 && html` <span class="state">${minutesText(Math.abs(late))} ${late > 0 ? 'over' : 'under'} plan</span>`
   return html`${isUsual ? nothing : html` ${stateMark(viewer, state, isActive)}`}${practiceMark(rules)}${isTyped ? TYPED : nothing}${breaks}${difference}`
 }
 

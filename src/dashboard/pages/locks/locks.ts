@@ -41,7 +41,7 @@ const locks: Area<PeriodQuery, ShownWithNow, LockStats> = {
   addresses: lockAddresses,
   nothingYet: viewer => [
     'No locks yet',
-    `This page will show the running lock, the ${lockText('locked time', viewer)} by week and month, and every lock with its breaks.`,
+    `This page will show the running lock, the ${lockText('locked time', viewer)} by week, and every lock with its breaks.`,
     example(EXAMPLE_LOCKS),
   ],
   async read(visit, query, period) {

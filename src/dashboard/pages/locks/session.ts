@@ -10,7 +10,17 @@ import { html, type Html, nothing, type Part } from '../../html.ts'
 import { personName, personOf, recordName } from '../../text/names.ts'
 import { type DashboardPage, view, type Viewer, type Visit } from '../../page.ts'
 import { mainStat, recordTabs, stat, stats, TYPED, dotted } from '../../layout/components.ts'
-import { ageText, countText, dateTime, durationText, futureMark, NONE, numberText, timeSpan } from '../../text/text.ts'
+import {
+  ageText,
+  countText,
+  dateTime,
+  durationText,
+  minutesText,
+  futureMark,
+  NONE,
+  numberText,
+  timeSpan,
+} from '../../text/text.ts'
 import { recordSteps } from '../area.ts'
 import { lengthText } from './templates.ts'
 import { timeline } from './timeline.ts'
@@ -127,7 +137,7 @@ function sessionStats(viewer: Viewer, session: LockDetails, template: LockTempla
     intervals.length === 0
       ? stat('Breaks', NONE)
       : stat('Breaks', numberText(breaksOf(intervals).count), breaksText(intervals, template)),
-    stat('Longest stretch', locked === 0 ? NONE : durationText(longest / 1000)),
+    stat('Longest stretch', locked === 0 ? NONE : minutesText(longest, Infinity)),
     endAt === null ? plannedEndStat(viewer, session, session.owner, clock.until) : stat('Lasted', lasted, planned),
   )
 }

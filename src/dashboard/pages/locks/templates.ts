@@ -5,7 +5,7 @@ import { lockHistory } from '../../../stats/lock-history.ts'
 import { lockRecords, someLocks } from '../../../stats/lock-queries.ts'
 import { latestLocks, lockTemplates, type TemplateUse, withUses } from '../../../stats/lock-template-queries.ts'
 import { boxes, levels, markText } from '../../charts/plane.ts'
-import { percentileOf } from '../../../contract/numbers.ts'
+import { medianOf } from '../../../contract/numbers.ts'
 import { DAY_MS, HOUR_MS } from '../../../contract/time.ts'
 import { legendOf } from '../../charts/picture.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
@@ -87,7 +87,7 @@ export function lockTemplateColumns(viewer: Viewer, latest?: Latest): TableColum
       ? []
       : [
           {
-            title: 'Last ten, beside the plan',
+            title: 'Last ten, each on a scale of its own',
             line: 'second',
             cell({ record }: TemplateUse) {
               const locks = latest.get(record.id)
@@ -166,13 +166,13 @@ function lengthsLegend(viewer: Viewer, drawn: readonly { readonly record: LockTe
 function lengthsCard(viewer: Viewer, template: LockTemplate, locks: Lasted): Html {
   if (locks.length < 2) return nothing
   const lengths = locks.map(({ length }) => length)
-  const lengthAt = (part: number) => durationText((percentileOf(part, lengths) ?? 0) / 1000)
+  const lengthOf = (length = 0) => durationText(length / 1000)
   const nameOf = ({ length, completed }: Lasted[number]) =>
     `${durationText(length / 1000)}, ${completed > 0 ? stateName('completed', viewer).toLowerCase() : 'not completed'}`
   return card(
     `Length of the last ${locks.length}, in ${unitOf(locks) === DAY_MS ? 'days' : 'hours'}`,
     html`
-      <p class="summary"><b>${lengthAt(0.5)}</b> median, from ${lengthAt(0)} to ${lengthAt(1)}</p>
+      <p class="summary"><b>${lengthOf(medianOf(lengths))}</b> median; they lasted from ${lengthOf(Math.min(...lengths))} to ${lengthOf(Math.max(...lengths))}</p>
       <div class="plot">${strip(lengthBars(template, locks, false), 144)}${tenLinks(viewer, '/locks', locks, nameOf)}</div>
       ${legendOf(lengthsLegend(viewer, [{ record: template, locks }]))}
     `,
@@ -255,11 +255,8 @@ export function rulesOf(template: LockTemplate): Rule[] {
     ],
     template.isBreakEnabled && breakPenalty > 0 && ['A late break', `adds ${durationText(breakPenalty)}`],
     template.isBreakEnabled && template.breakKeyholderOnly && ['Breaks are started', 'only by the keyholder'],
-    template.isDeepthroatEnabled && [
-      'Task credit',
-      `takes off ${numberText(template.deepthroatTimeReduction)} (unit unknown)`,
-    ],
-    template.isShameEnabled && ['Penalty votes', `add ${numberText(template.shameTimeAdd)} (unit unknown)`],
+    template.isDeepthroatEnabled && ['Task credit', `takes off ${numberText(template.deepthroatTimeReduction)}`],
+    template.isShameEnabled && ['Penalty votes', `add ${numberText(template.shameTimeAdd)}`],
     template.isEmergencyUnlockEnabled && ['Emergency unlock', 'possible'],
     ['Remaining time', template.isTimeDisplayed ? 'shown' : 'hidden'],
     template.isTestLock && ['Figures', 'not counted'],

@@ -96,7 +96,7 @@ function longestStreak(known: Known): Html | undefined {
   return html`${streakLink('longestStreakDays', longest.best)}, the most${known.extent}`
 }
 
-/** `Training on 8 days in a row; longest 9` */
+/** `Trained 8 days in a row; longest 9` */
 function daysInRow(known: Known): Html | undefined {
   const { current, longest } = known.bests
   if (current === undefined || current.days < MIN_STREAK || longestStreak(known) !== undefined) return undefined
@@ -110,7 +110,7 @@ const MIN_STREAK = 4
 
 function streakLink(name: string, streak: { readonly days: number; readonly from: string; readonly to: string }): Html {
   const { days } = streak
-  return daysLink(streak, html`Training on ${figure(`${name} all`, days, countText(days, 'day'))} in\u00a0a\u00a0row`)
+  return daysLink(streak, html`Trained ${figure(`${name} all`, days, countText(days, 'day'))} in\u00a0a\u00a0row`)
 }
 
 function daysLink({ from, to }: { readonly from: string; readonly to: string }, text: Html): Html {

@@ -51,7 +51,7 @@ export function lockCard(
     html`
       ${current === undefined ? nothing : html`<p class="muted">${lockTime(current, clock)}</p>`}
       <dl class="stats">
-        ${current === undefined ? nothing : html`${stat('So far', tickingTime(current.at, clock), ahead && html`${progressBar(current, ahead, clock)}of ${durationText((ahead - current.at) / 1000)}`)}${plannedEndStat(viewer, current, viewer.subject.id, until)}`}
+        ${current === undefined ? nothing : html`${stat('So far', tickingTime(current.at, clock), ahead && progressBar(current, ahead, clock))}${plannedEndStat(viewer, current, viewer.subject.id, until)}`}
         ${current === undefined && end !== null && stat('Ended', timeAgo(viewer, end, now), `after ${durationText((end - shown.at) / 1000)}`)}
         ${week !== undefined && week.knownSeconds > 0 && stat(lockText('Locked this week', viewer), lockedFigure(week, scope), weeks?.judged?.byNow && `usually ${rangeText(weeks.judged.byNow)}\u00a0% by now`)}
         ${stat(lockText('Days locked', viewer), numberText(locked), `of the last ${countText(days.length, 'day')}`)}
@@ -139,7 +139,7 @@ export function weeksCard(
 ): Html {
   const period = training?.period ?? locks?.period
   const strip = (to: string, title: string, figure: Part, drawing: Html, last: string | undefined) =>
-    html`<figure><figcaption><a href="${to}">${title}</a><span>${figure}</span></figcaption>${drawing}<div class="ends small muted"><span>${period && shortDay(period.first * DAY_MS)}</span><span>${last === undefined ? nothing : `this week ${last}`}</span></div></figure>`
+    html`<figure><figcaption><a href="${to}">${title}</a><strong>${figure}</strong></figcaption>${drawing}<div class="ends small muted"><span>${period && shortDay(period.first * DAY_MS)}</span><span>${last === undefined ? nothing : `this week ${last}`}</span></div></figure>`
   const strips: Html[] = []
   if (training !== undefined && training.sessions.length > 0) {
     const { totals, grade, periods, spreads } = training.summary

@@ -207,14 +207,14 @@ async function showEvents({ store, viewer, query, path }: Visit) {
   )
   return view({
     title: 'Account events',
-    lead: 'Events of the last year.',
+    lead: html`Events of the last year. <a href="/settings">Back to Settings</a>`,
     body: html`
       ${
         events.length === 0
           ? html`<p class="card muted">No events in the last year.</p>`
           : html`<div class="card">${eventTable}${links}</div>`
       }
-      <p class="muted">A network is the part of an address that many people share. Wrong passwords of an hour are one row. If you do not recognise an event, sign out the other browsers, remove ways to sign in that are not yours, revoke API keys, and change your password.</p>
+      <p class="muted">A network is the part of an address that many people share. Wrong passwords within an hour share a row. If you do not recognise an event, sign out the other browsers, remove ways to sign in that are not yours, revoke API keys, and change your password.</p>
     `,
   })
 }

@@ -139,7 +139,7 @@ async function sourceRows(
   const servers = sources.map(source => {
     const { origin } = source
     const isWell = origin === connection?.origin && connection.failure === null
-    const state = isWell ? html` <span class="state on">Connected</span>` : nothing
+    const state = isWell && html` <span class="state on">${isBusy(visit, connection) ? 'Copying' : 'Connected'}</span>`
     return { from: { origin }, name: html`${hostOf(viewer, origin)}${state}`, outcome: summaryOf(visit, source) }
   })
   const ofFiles = file && {
@@ -184,15 +184,15 @@ function sourceTable({ viewer }: Visit, rows: readonly SourceRow[]): Html {
 }
 
 function summaryOf({ viewer, now }: Visit, { rows, gone, setAside, completedAt }: SourceStatus): string {
-  const left = sum(Object.values(gone))
-  const there = sum(Object.values(rows)) - left
-  if (there === 0 && completedAt === null) return NOTHING_YET
+  const [known, left] = [rows, gone].map(counts => sum(Object.values(counts)))
+  if (known === left && completedAt === null) return NOTHING_YET
+  const stored = `${numberText(Math.max(0, (known ?? 0) - setAside))} of ${countText(known ?? 0, 'record')}`
+  const not = countsText({ 'could not be stored': setAside, 'gone there, but kept': left ?? 0 }, '')
   const asOf =
     completedAt === null
-      ? 'No complete copy yet.'
-      : `${setAside === 0 ? 'Complete as' : 'As'} of ${momentText(viewer, Date.parse(completedAt), now)}${setAside === 0 ? '' : `; ${numberText(setAside)} could not be stored`}.`
-  const more = left === 0 ? '' : ` ${numberText(left)} more, gone there, ${left === 1 ? 'is' : 'are'} kept.`
-  return `${numberText(Math.max(0, there - setAside))} of ${countText(there, 'record')}. ${asOf}${more}`
+      ? 'No complete copy yet'
+      : `${setAside === 0 ? 'Complete as' : 'As'} of ${momentText(viewer, Date.parse(completedAt), now)}`
+  return `${stored}${not && ': '}${not}. ${asOf}.`
 }
 
 const NOTHING_YET = 'Nothing was copied yet.'
@@ -246,6 +246,7 @@ function roundOf({ viewer, now }: Visit, connection: Connection, source: SourceS
   const left = startedAt === null ? undefined : secondsLeft(known, source, now - startedAt)
   return html`
     <p class="summary" role="status">${state === 'due' ? 'Connecting' : isFurther ? 'Looking for what is new' : 'Copying your records'}${name === '' ? '' : ` with the key of ${name}`}. You can close this page: it goes on.</p>
+    ${isFurther && html`<progress max="${sum(Object.values(source.rows))}" value="${read}" aria-label="Records read"></progress>`}
     ${table<Read>(
       `${hostOf(viewer, origin)}: what has arrived`,
       [
@@ -350,7 +351,7 @@ function arrivals({ viewer }: Visit, rounds: readonly Round[], files: readonly I
           title: 'Records',
           line: 'second',
           cell: ({ added, replaced, gone, rejected }) =>
-            countsText({ new: added, changed: replaced, 'gone there': gone, rejected }, 'Nothing new'),
+            countsText({ new: added, changed: replaced, 'gone there': gone, 'not stored': rejected }, 'Nothing new'),
         },
         actionColumn(({ id, name, removable }) =>
           removable === 0 ? nothing : action(`/source/files/${id}/undo`, 'Undo', name),

@@ -1,6 +1,6 @@
 import { legendOf, resultLegend } from '../../charts/picture.ts'
 import { gradeRange, levels, type Range } from '../../charts/plane.ts'
-import { percentileOf, sum } from '../../../contract/numbers.ts'
+import { medianOf, sum } from '../../../contract/numbers.ts'
 import { notFound } from '../../../contract/errors.ts'
 import { type TrainingTemplate, isCounted, type TemplateSegment } from '../../../contract/training-templates.ts'
 import { type ListedProgram, programs, programsOf } from '../../../stats/program-queries.ts'
@@ -132,7 +132,7 @@ export function programColumns(
 
 /** `91 %`, and below it `first ten 68 %`. */
 function medianText({ graded = 0, firstGrades = [], lastGrades = [] }: Partial<ProgramUse> = {}): Part {
-  const [first, last] = [firstGrades, lastGrades.map(({ value }) => value)].map(ten => percentileOf(0.5, ten))
+  const [first, last] = [firstGrades, lastGrades.map(({ value }) => value)].map(medianOf)
   if (first === undefined || last === undefined) return NONE
   return html`${percentText(last)}${graded >= 20 && html`<br> <small class="wide muted nowrap">first\u00a0ten ${percentText(first)}</small>`}`
 }

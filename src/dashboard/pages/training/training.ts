@@ -1,4 +1,4 @@
-import { percentileOf } from '../../../contract/numbers.ts'
+import { medianOf } from '../../../contract/numbers.ts'
 import { bucketStart } from '../../../contract/time.ts'
 import { trainingWriter } from '../../../archive/formats/tables.ts'
 import type { TrainingSession } from '../../../contract/training-sessions.ts'
@@ -10,7 +10,6 @@ import { countedUntil } from '../../../stats/known-time.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
 import { patterns } from '../../charts/plane.ts'
 import { figure, html, type Html, nothing } from '../../html.ts'
-import { dotted } from '../../layout/components.ts'
 import type { Reader, Viewer, Visit } from '../../page.ts'
 import { typeName, readPrograms } from '../../text/names.ts'
 import { comparedDays, daysName, daysText, type Period, periodText, timeOfDays } from '../../text/period.ts'
@@ -25,7 +24,6 @@ import {
   GRADES,
   inParts,
   isLongerThanWeek,
-  type TimePart,
   timeSince,
   verdictText,
   weekVerdicts,
@@ -113,7 +111,7 @@ export async function readTraining(reader: Reader, query: TrainingQuery, period:
     programs,
     /** All, whatever the period and the filters. */
     known: history.sessions,
-    week: weekSoFar(reader, history.sessions),
+    week: weekSoFar(reader, every.sessions),
     sessions,
     summary,
     time,
@@ -157,9 +155,9 @@ function pictures({ viewer, now }: Visit, shown: ShownTraining): Html {
   const { query, week, time } = shown
   const isOwn = viewer.subject.id === viewer.session.accountId
   const goal = isOwn ? (viewer.session.weeklyGoal ?? undefined) : undefined
-  const isWhole = endsThisWeek(time) && !isFiltered(trainingAddresses, query) && query.measure === 'repetitions'
+  const isJudged = endsThisWeek(time) && query.measure === 'repetitions'
   const bars = amountBars(viewer, shown, now, { measure: query.measure, goal, actions: measureChoice(query) })
-  const amounts = { ...bars, byNow: isWhole ? week.judged?.byNow : undefined }
+  const amounts = { ...bars, byNow: isJudged ? week.judged?.byNow : undefined }
   const grades = gradePicture(viewer, shown, typeMedians(viewer, shown))
   return html`<div class="charts">${patterns}${grades}${isLongerThanWeek(time) ? barPicture(viewer, amounts) : nothing}</div>`
 }
@@ -174,31 +172,6 @@ function typeMedians(viewer: Viewer, { query, period, summary }: ShownTraining):
     const ofType = { ...query, type }
     return html`<li><a href="${addressOf(trainingAddresses, ofType)}">${typeName(viewer, type)}</a>${medianFigure(median, scopeOf(ofType, period))}</li>`
   })}</ul>`
-}
-
-/** `66 % (1 Jan – 31 Mar 2022) → 92 % (1 Jul – 30 Sept)`: the medians of the first and of the last parts that have enough grades, each a link to its days; undefined unless they differ. */
-function sinceBeginning(viewer: Viewer, { query, today, everything }: ShownTraining): Html | undefined {
-  const { sessions, time } = everything
-  const [from, to] = [enoughOf(time.parts, sessions), enoughOf(time.parts.toReversed(), sessions)]
-  if (!from || !to || from.end > to.start || from.median === to.median) return undefined
-  const [first, last] = [from, to].map(({ start, end, median }) => {
-    const [begin, until] = daysOf(viewer, { start, end })
-    const days = { first: begin, last: Math.min(until, today), today }
-    const address = addressOf(trainingAddresses, query, { days: [days.first, days.last] })
-    return html`<a href="${address}">${medianFigure(median, scopeOf(query, days))}</a> (${daysText(days)})`
-  })
-  return html`${first} → ${last}`
-}
-
-/** As many of some parts, from the first on, as have five grades together, with their median: that of fewer leaps. */
-function enoughOf(parts: readonly Pick<TimePart, 'start' | 'end'>[], sessions: readonly SessionStats[]) {
-  let [start, end] = [Infinity, -Infinity]
-  for (const part of parts) {
-    ;[start, end] = [Math.min(start, part.start), Math.max(end, part.end)]
-    const grades = sessionsBetween(sessions, start, end).flatMap(({ grade }) => grade ?? [])
-    if (grades.length >= 5) return { start, end, median: percentileOf(0.5, grades) ?? 0 }
-  }
-  return undefined
 }
 
 /** How much there was so far this week, and what is usual at the same point of a week, if records are known up to now. */
@@ -239,18 +212,27 @@ function typeNote(viewer: Viewer, { type }: TrainingQuery): Html {
   return html`<p class="muted">Grades, repetitions and distances are of segments of the type ${typeName(viewer, type)} only. Results are of whole sessions.</p>`
 }
 
-/** `Median grade 90 → 91 % this period`, from that of as many days before, and since the beginning. */
-function gradeNews(viewer: Viewer, shown: ShownTraining): Html | undefined {
-  const { query, period, summary, before } = shown
-  const [now, then] = [summary.grade?.median, before?.grade?.median]
-  const since = sinceBeginning(viewer, shown)
-  const days = daysBefore(trainingAddresses, query, period, days => scopeOf(query, days))
-  const within =
-    days !== undefined && now !== undefined && then !== undefined && now !== then
-      ? html`${medianFigure(then, days.scope, numberText)}\u00a0→ ${medianFigure(now, scopeOf(query, period))} this period`
-      : undefined
-  const [first, ...others] = [within, since && html`${since} since the beginning`].filter(one => one !== undefined)
-  return first && html`<span class="news">${dotted(html`Median grade ${first}`, ...others)}</span>`
+/** `Median grade since the beginning: 66 % (1 Jan – 31 Mar 2022) → 92 % (1 Jul – 30 Sept)`: that of the first and of as many last weeks, months or quarters, each a link to its days; undefined unless they differ. */
+function gradeNews(viewer: Viewer, { query, today, everything: { time, sessions } }: ShownTraining): Html | undefined {
+  const medianIn = (parts: typeof time.parts) => {
+    const [start = 0, end = 0] = [parts[0]?.start, parts.at(-1)?.end]
+    const grades = sessionsBetween(sessions, start, end).flatMap(({ grade }) => grade ?? [])
+    const [first, last] = daysOf(viewer, { start, end })
+    return { first, last: Math.min(last, today), today, count: grades.length, median: medianOf(grades) ?? 0 }
+  }
+  const { parts } = time
+  for (let count = 1; count * 2 <= parts.length; count += 1) {
+    const both = [medianIn(parts.slice(0, count)), medianIn(parts.slice(-count))]
+    // That of fewer grades leaps.
+    if (both.some(one => one.count < 5)) continue
+    if (both[0]?.median === both[1]?.median) return undefined
+    const [first, last] = both.map(({ median, ...days }) => {
+      const address = addressOf(trainingAddresses, query, { days: [days.first, days.last] })
+      return html`<a href="${address}">${medianFigure(median, scopeOf(query, days))}</a> (${daysText(days)})`
+    })
+    return html`<span class="news">Median grade since the beginning: ${first} → ${last}</span>`
+  }
+  return undefined
 }
 
 /** Of sessions chosen by their result, the rate says nothing. */
