@@ -460,7 +460,8 @@ test('while records come, each kind says how many there are if that is known, an
     [
       ['1', '1'],
       ['10', '20'],
-      ['–', '0'],
+      // There are none.
+      undefined,
     ],
   )
   assert.match(later.text, /Looking for what is new/)

@@ -41,7 +41,7 @@ export function reasonTable<Row extends { readonly reason: string; readonly coun
   which: TableColumn<Row>,
 ): Html {
   const reason: TableColumn<Row> = { title: 'Reason', line: 'first', cell: row => row.reason }
-  const times: TableColumn<Row> = { title: 'Times', numeric: true, line: 'first', cell: row => numberText(row.count) }
+  const times: TableColumn<Row> = { title: 'Count', numeric: true, line: 'first', cell: row => numberText(row.count) }
   return table('What cannot be stored', [reason, times, which], rows, { id: 'rejected' })
 }
 

@@ -254,9 +254,9 @@ function roundOf({ viewer, now }: Visit, connection: Connection, source: SourceS
         { title: 'Arrived', numeric: true, cell: row => (known.has(row.kind) ? numberText(row.read) : NONE) },
         { title: 'Of', numeric: true, cell: ({ total }) => (total === null ? NONE : numberText(total)) },
       ],
-      sourceLists.map(
-        ({ kind }) => known.get(kind) ?? { kind, read: 0, total: isFurther ? (source.rows[kind] ?? 0) : null },
-      ),
+      sourceLists
+        .map(({ kind }) => known.get(kind) ?? { kind, read: 0, total: isFurther ? (source.rows[kind] ?? 0) : null })
+        .filter(({ total }) => total !== 0),
       { look: 'compact' },
     )}
     <p class="muted">${isFurther ? `${countText(sum(Object.values(source.rows)), 'record')} before this round${read === 0 ? '' : `, ${numberText(read)} of them read again so far`}.` : read === 0 ? 'Nothing has arrived yet.' : `${countText(read, 'record')} so far.`}${left === undefined ? '' : ` About ${durationText(left)} left.`}${pauseText(progress, now)}</p>
@@ -297,8 +297,8 @@ function actionsOf(visit: Visit, connection: Connection, source: SourceStatus | 
       ${needsKey ? link('key', 'Change key', true) : nothing}
       ${canGoOn ? button('continue', 'Continue', true) : nothing}
       ${state === 'waiting' || state === 'due' ? html`${!needsKey && button('pull', 'Copy now')}${button('stop', STOP)}` : nothing}
+      ${isComplete && html`<a class="button" href="/">Go to the overview</a>`}
     </div>
-    ${isComplete && html`<p><a href="/">Go to the overview</a></p>`}
     <details>
       <summary>Change this source</summary>
         <div class="buttons">
