@@ -157,7 +157,7 @@ const states: readonly Scene[] = [
     name: 'source-change',
     path: '/source',
     on: 'connected',
-    act: page => page.getByText('Change this source').click(),
+    act: page => page.getByText('More', { exact: true }).click(),
   },
   { name: 'source-key', path: '/source/key', on: 'connected' },
   { name: 'source-gone', path: '/source/gone', on: 'connected' },
@@ -306,7 +306,7 @@ async function connectSource({ store: { db }, databaseUrl }: TestService, now: n
   for (const round of [0, 1, 2, 3]) {
     const counts = {
       added: round === 3 ? 251 : 0,
-      replaced: round,
+      replaced: round % 3,
       gone: round === 1 ? 6 : 0,
       rejected: round === 0 ? 0 : 75,
     }
@@ -359,7 +359,12 @@ function changeSource({ state, failure }: { state: 'running' | 'waiting' | 'stop
       .set({ state, ...(failure === null && { next_at: Date.now() + 240_000 }) })
       .execute()
     await db.updateTable('source_connection').set({ failure }).execute()
-    await db.updateTable('source_round').set({ failure }).where('rejected', '=', 0).execute()
+    const rejected = failure === null ? 75 : 0
+    await db
+      .updateTable('source_round')
+      .set({ failure, rejected })
+      .where('ended_at', '=', eb => eb.selectFrom('source_round').select(({ fn }) => fn.max('ended_at').as('at')))
+      .execute()
     const at = Date.now() - 86_400_000
     if (failure === null) await db.updateTable('pull_source').set({ completed_at: at }).execute()
     if (failure === null) await db.updateTable('account').set({ as_of: at }).where('id', '=', 1).execute()

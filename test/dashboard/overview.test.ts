@@ -93,7 +93,7 @@ test('the overview begins with what is new: at most two items, for seven days', 
   )
   assert.match((await newsAt(steady)).tile, / So far this week: \d+\srepetitions?, ▼\sbelow\susual /)
   const best = await newsAt([...steady, ofThisWeek])
-  assert.match(best.text, /^This week: 400 repetitions, the most so far/)
+  assert.match(best.text, /^Best week so far: 400 repetitions \(before \d+\)/)
   assert.equal(best.links[0], '/training?from=2026-11-23&to=2026-11-27')
   const rows = [0, 1, 2, 3].map(days => ({ days, reps: 20 }))
   assert.match((await newsAt([...steady, ...rows])).text, /^Trained 4 days in a row, the most so far$/)
@@ -130,7 +130,7 @@ test('nothing is new where too little is known, or the copy is old or has never 
 
 test('to somebody who may read from a day on, the news is since that day', async () => {
   const best = [{ days: 100, reps: 5000 }, ...steady, ofThisWeek]
-  assert.doesNotMatch((await newsAt(best)).text, /the most/)
+  assert.doesNotMatch((await newsAt(best)).text, /Best week/)
   const { text } = await newsAt(best, { recordsFrom: '2026-09-01' })
-  assert.match(text, /^This week: 400 repetitions, the most since 1 Sept/)
+  assert.match(text, /^Best week since 1 Sept[^:]*: 400 repetitions \(before \d+\)/)
 })

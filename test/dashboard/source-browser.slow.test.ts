@@ -14,7 +14,7 @@ import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 const PASSWORD = 'a long enough password'
-const COMPLETE = /^([\d,]+) of \1 records\. Complete as of (?:\d+\s\w+(?:\s\d{4})?,\s)?\d\d:\d\d\./
+const COMPLETE = /^([\d,]+) of \1 records\s+complete as of (?:\d+\s\w+(?:\s\d{4})?,\s)?\d\d:\d\d/
 
 interface Source {
   readonly url: string
@@ -153,7 +153,7 @@ describe('in a browser', needsChromium, () => {
     await page.getByText('Stopped: what was copied is kept.').waitFor()
     await press('Continue')
     await page.getByText(COMPLETE).waitFor()
-    await press('Change this source')
+    await press('More')
     await press('Stop and forget the key')
     await page.getByText('All records that were copied stay').waitFor()
     await page.getByRole('button', { name: 'Forget this source' }).focus()
@@ -180,7 +180,7 @@ describe('in a browser', needsChromium, () => {
     await page.goto(`${it.service.url}/source`)
     await page.getByRole('button', { name: 'Copy now' }).click()
     await page.getByText('has refused the key since').waitFor()
-    await page.getByText('Change this source').click()
+    await page.getByText('More', { exact: true }).click()
     await check('after the key was refused')
     await page.getByRole('link', { name: 'Change key' }).click()
     await page.getByLabel('API key of that server').fill(await it.anotherKey())

@@ -86,7 +86,7 @@ test('the overview has the last session, this week, twelve weeks as links, and t
   await using ann = await open()
   const { text } = await ann.reader.get('/')
   // (80 + 81 + 100) / 3 = 87
-  assert.match(shownText({ text }), /Last session 87 % grade Even <pace> 60 repetitions yesterday/)
+  assert.match(shownText({ text }), /Last session 87 % grade Passed Even <pace> 60 repetitions yesterday/)
   const weeks = dataOf((await ann.reader.get('/training')).text)
   const [, days = ''] = [...weeks.keys()].find(of => of.startsWith('sessions'))?.split(' ') ?? []
   for (const name of ['reps', 'medianGrade']) {

@@ -77,6 +77,6 @@ function minutesText(minutes) {
   const first = parts.findIndex(part => !part.startsWith('0'))
   return parts
     .slice(first, first + 2)
-    .filter(part => !part.startsWith('0'))
+    .filter(part => !part.startsWith('0') || minutes % 60 > 0)
     .join(' ')
 }

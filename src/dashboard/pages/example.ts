@@ -30,7 +30,7 @@ const LOCK = html`
   <section class="card tile wide">
     <h2>Seven day lock</h2>
     <dl class="stats">${stat('So far', '2 d 5 h', 'of 7 d')}${stat('Planned end', 'in 4 d 19 h')}${stat('Days locked', '18', 'of 28')}</dl>
-    <div class="days-strip">${bars('0038996000059996000399960794')}<span class="ends small muted"><span>28 days ago</span><span>Today</span></span></div>
+    <div class="days-strip">${bars('0038996000059996000399960794')}<span class="ends small muted"><span>28 days ago</span><span>Hours locked by day, of 24</span><span>Today</span></span></div>
   </section>
 `
 
@@ -54,7 +54,7 @@ export const EXAMPLE_PROGRAM = tile('Interval program', '90\u00a0%', 'median', '
 
 export const EXAMPLE_LOCKS = tile('Locked by week', '54\u00a0%', 'this week', '▲ above usual', weeks('343504433745'))
 
-const dayLooks = Array.from({ length: 178 }, (_, day) => {
+const dayLooks = Array.from({ length: 179 }, (_, day) => {
   const shade = day % 7 === 3 || day % 5 === 1 ? 'none' : (SHADES[((day * 7) % 11) % SHADES.length] ?? 'none')
   return { date: formatDate(20_454 + day), look: `${shade}${day % 16 > 9 ? ' under' : ''}`, text: '' }
 })

@@ -446,7 +446,9 @@ export function barPicture(viewer: Viewer, bars: Bars): Html {
 export function barStrip(viewer: Viewer, bars: Bars): Html {
   const first: Bars = { ...bars, series: bars.series.slice(0, 1), isShare: false }
   const usual = usualOf(bars.time, bars.earlier, bars.measured)
-  return strip(drawingOf(planeOf(viewer, first, usual), first, usual))
+  return strip(
+    html`${levels('grid', [{ x: [0, 100], y: 100 }])}${drawingOf(planeOf(viewer, first, usual), first, usual)}`,
+  )
 }
 
 function planeOf(viewer: Viewer, bars: Bars, usual: readonly (Usual | undefined)[]): Plane {

@@ -185,7 +185,7 @@ export function inTime(instant: number, now: number): string {
   return unbroken(instant >= now ? `in ${text}` : `${text} ago`)
 }
 
-/** `3 d 4 h`, `4 h 5 min`, `5 min 6 s`, `6 s`: the two largest units, without the rest. */
+/** `3 d 4 h`, `4 h 5 min`, `5 min 6 s`, `6 s`: the two largest units, without the rest; `1 d 0 h` is less exact than `1 d`. */
 export function durationText(seconds: number, dayHours = 24): string {
   const whole = Math.floor(Math.abs(seconds))
   const parts = [
@@ -198,7 +198,7 @@ export function durationText(seconds: number, dayHours = 24): string {
   if (first === -1) return '0\u00a0s'
   const text = parts
     .slice(first, first + 2)
-    .filter(([count]) => count > 0)
+    .filter(([count]) => count > 0 || (first === 0 && whole % 3600 >= 60))
     .map(([count, unit]) => `${NUMBER.format(count)}\u00a0${unit}`)
     .join('\u00a0')
   return seconds < 0 ? `−${text}` : text

@@ -121,9 +121,9 @@ function breaksRule({ discreet }: Viewer, { isBreakEnabled, breakMaximum, breakR
 }
 
 /** `8 of 12` that ended. */
-function completedText({ sessions, completed }: TemplateUse): Part {
+function completedText({ record, sessions, completed }: TemplateUse): Part {
   // Two lines leave it out.
-  return sessions === 0
+  return sessions === 0 || record.isTestLock
     ? html`<span class="zero">${NONE}</span>`
     : unbroken(`${numberText(completed)} of ${numberText(sessions)}`)
 }
@@ -158,7 +158,7 @@ function lengthsLegend(viewer: Viewer, drawn: readonly { readonly record: LockTe
     ...locks.map(({ completed }) => (completed > 0 ? 'solid' : 'missed')),
   ])
   const completed = stateName('completed', viewer)
-  const names = { solid: completed, missed: 'Not completed', goal: 'Planned', usual: 'Planned, at random' }
+  const names = { solid: completed, missed: 'Not completed', goal: 'Planned', usual: 'Planned range' }
   return Object.entries(names).filter(([look]) => looks.includes(look))
 }
 
@@ -227,6 +227,7 @@ function useStats(viewer: Viewer, use: TemplateUse): Html {
   const { last, sessions, completed } = use
   return stats(
     sessions > 0 &&
+      !use.record.isTestLock &&
       mainStat(
         stateName('completed', viewer),
         completedText(use),
@@ -258,7 +259,7 @@ export function rulesOf(template: LockTemplate): Rule[] {
     template.isDeepthroatEnabled && ['Task credit', `takes off ${numberText(template.deepthroatTimeReduction)}`],
     template.isShameEnabled && ['Penalty votes', `add ${numberText(template.shameTimeAdd)}`],
     template.isEmergencyUnlockEnabled && ['Emergency unlock', 'possible'],
-    ['Remaining time', template.isTimeDisplayed ? 'shown' : 'hidden'],
+    ['Remaining time', template.isTimeDisplayed ? 'shown' : 'hidden from its owner'],
     template.isTestLock && ['Figures', 'not counted'],
   ]
   return rules.filter(rule => rule !== false)

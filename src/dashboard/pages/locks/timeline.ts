@@ -143,7 +143,7 @@ function stretchFigures(
       {
         title: 'Break after',
         line: 'second',
-        before: 'break after ',
+        before: 'then a break of ',
         cell: ({ after }) =>
           after.map((interval, index) => html`${index === 0 ? nothing : ', '}${openText(interval, template)}`),
       },

@@ -69,9 +69,7 @@ function bestWeek(known: Known): Html | undefined {
   const { week } = known.bests
   if (!isBetter(week, ({ reps }) => reps) || !isNew(known, Date.parse(week.best.to) / DAY_MS)) return undefined
   const { from, to, reps } = week.best
-  const isLast = bucketStart('week', 'monday', known.today) > Date.parse(from) / DAY_MS
-  const text = html`${isLast ? 'Last' : 'This'} week: ${repsFigure(reps, `${from}/${to}`)} repetitions`
-  return html`${daysLink(week.best, text)}, the most${known.extent}`
+  return html`${daysLink(week.best, html`Best week${known.extent}: ${repsFigure(reps, `${from}/${to}`)} repetitions`)} (before ${numberText(week.before?.reps ?? 0)})`
 }
 
 function mostInSession(known: Known): Html | undefined {

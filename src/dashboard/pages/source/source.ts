@@ -18,7 +18,7 @@ import { zoneClock } from '../../../stats/zone-clock.ts'
 import { countSessions, type ImportedFile, listFiles } from '../../../accounts/imported-files.ts'
 import { pullStatus, type SourceStatus } from '../../../pull/state.ts'
 import { isOtherSecret } from '../../../pull/stored-key.ts'
-import { html, type Html, nothing } from '../../html.ts'
+import { html, type Html, nothing, type Part } from '../../html.ts'
 import { action, actionColumn, card, dotted, table } from '../../layout/components.ts'
 import { formPage } from '../../layout/form-page.ts'
 import { type DashboardPage, redirect, view, type Visit } from '../../page.ts'
@@ -138,8 +138,10 @@ async function sourceRows(
   const { asOf } = await readKnownTime(store, accountId, accountId, now)
   const servers = sources.map(source => {
     const { origin } = source
-    const isWell = origin === connection?.origin && connection.failure === null
-    const state = isWell && html` <span class="state on">${isBusy(visit, connection) ? 'Copying' : 'Connected'}</span>`
+    const isOwn = origin === connection?.origin
+    const state =
+      isOwn &&
+      html` <span class="state ${connection.failure === null ? 'on' : 'warn'}">${connection.failure === null ? (isBusy(visit, connection) ? 'Copying' : 'Connected') : 'Not copied'}</span>`
     return { from: { origin }, name: html`${hostOf(viewer, origin)}${state}`, outcome: summaryOf(visit, source) }
   })
   const ofFiles = file && {
@@ -183,16 +185,16 @@ function sourceTable({ viewer }: Visit, rows: readonly SourceRow[]): Html {
   )
 }
 
-function summaryOf({ viewer, now }: Visit, { rows, gone, setAside, completedAt }: SourceStatus): string {
+function summaryOf({ viewer, now }: Visit, { rows, gone, setAside, completedAt }: SourceStatus): Part {
   const [known, left] = [rows, gone].map(counts => sum(Object.values(counts)))
   if (known === left && completedAt === null) return NOTHING_YET
-  const stored = `${numberText(Math.max(0, (known ?? 0) - setAside))} of ${countText(known ?? 0, 'record')}`
-  const not = countsText({ 'could not be stored': setAside, 'gone there, but kept': left ?? 0 }, '')
-  const asOf =
-    completedAt === null
-      ? 'No complete copy yet'
-      : `${setAside === 0 ? 'Complete as' : 'As'} of ${momentText(viewer, Date.parse(completedAt), now)}`
-  return `${stored}${not && ': '}${not}. ${asOf}.`
+  const here = `${numberText(Math.max(0, (known ?? 0) - setAside))} of ${countText(known ?? 0, 'record')}`
+  const time = completedAt === null ? undefined : momentText(viewer, Date.parse(completedAt), now)
+  return dotted(
+    `${here}${left ? `, ${numberText(left)} of them gone there` : ''}`,
+    setAside > 0 && `${numberText(setAside)} could not be stored`,
+    time === undefined ? 'no complete copy yet' : `${setAside > 0 ? '' : 'complete '}as of ${time}`,
+  )
 }
 
 const NOTHING_YET = 'Nothing was copied yet.'
@@ -259,7 +261,7 @@ function roundOf({ viewer, now }: Visit, connection: Connection, source: SourceS
         .filter(({ total }) => total !== 0),
       { look: 'compact' },
     )}
-    <p class="muted">${isFurther ? `${countText(sum(Object.values(source.rows)), 'record')} before this round${read === 0 ? '' : `, ${numberText(read)} of them read again so far`}.` : read === 0 ? 'Nothing has arrived yet.' : `${countText(read, 'record')} so far.`}${left === undefined ? '' : ` About ${durationText(left)} left.`}${pauseText(progress, now)}</p>
+    <p class="muted">${isFurther ? `${countText(sum(Object.values(source.rows)), 'record')} before this round${read === 0 ? '' : `, ${numberText(read)} of them read again so far`}.` : read === 0 ? 'Nothing has arrived yet.' : `${countText(read, 'record')} so far.`}${left === undefined ? '' : ` About ${durationText(left > 60 ? Math.ceil(left / 60) * 60 : left)} left.`}${pauseText(progress, now)}</p>
   `
 }
 
@@ -300,7 +302,7 @@ function actionsOf(visit: Visit, connection: Connection, source: SourceStatus | 
       ${isComplete && html`<a class="button" href="/">Go to the overview</a>`}
     </div>
     <details>
-      <summary>Change this source</summary>
+      <summary>More</summary>
         <div class="buttons">
           ${needsKey ? nothing : link('key', state === 'done' ? 'Copy again with a key' : 'Change key')}
           ${source === undefined ? nothing : link('locks', 'Lock sessions by number')}

@@ -134,7 +134,7 @@ export function programColumns(
 function medianText({ graded = 0, firstGrades = [], lastGrades = [] }: Partial<ProgramUse> = {}): Part {
   const [first, last] = [firstGrades, lastGrades.map(({ value }) => value)].map(medianOf)
   if (first === undefined || last === undefined) return NONE
-  return html`${percentText(last)}${graded >= 20 && html`<br> <small class="wide muted nowrap">first\u00a0ten ${percentText(first)}</small>`}`
+  return html`${percentText(last)}${graded >= 20 && html`<br> <small class="muted nowrap">first\u00a0ten ${percentText(first)}</small>`}`
 }
 
 function passedOf(grades: ProgramUse['lastGrades']): number {

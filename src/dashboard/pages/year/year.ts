@@ -185,7 +185,7 @@ export async function yearLine(reader: Reader): Promise<Html> {
 /** The large figures of the year, each beside the same days of the year before, if that was known from its start. */
 function largeFigures(viewer: Viewer, statistics: YearStatistics): Html {
   const { year, isRunning, total, before } = statistics
-  const time = `${isRunning ? 'by' : 'in'} ${isRunning ? dateText({ timeZone: 'UTC' }, before.to * DAY_MS) : year - 1}`
+  const time = `in ${year - 1}${isRunning ? ` until ${shortDay(before.to * DAY_MS)}` : ''}`
   const figures = figuresOf(viewer, statistics).filter(({ value }) => value !== null)
   const days = { text: time, scope: scopeOf(before), address: `/year/${year - 1}` } as const
   return figureTiles(figures, scopeOf(total), days, true)
@@ -220,15 +220,15 @@ function figuresOf(viewer: Viewer, { firstTraining, firstLock, total, before }: 
         before: isKnown && first.at <= start ? valueOf(before) : undefined,
       }
     })
-  const hours = duration === 0 ? undefined : `${hoursText(duration)} of training`
-  const rate = `${numberText(passed)} passed (${partText(passed, sessions)})`
+  const hours = duration > 0 && html`<br>${hoursText(duration)} of training`
+  const rate = html`${numberText(passed)} passed (${partText(passed, sessions)})${hours}`
   const distance = distanceOfYear(viewer, training)
   const name = lockText('Time locked', viewer)
   const lockedTime = html`${durationText(locks.lockedSeconds)}<br>${countText(locks.started, 'lock')} begun`
   return [
     ...figures(firstTraining, [
-      { name: 'Training sessions', of: 'sessions', valueOf: of => of.training.sessions, text: numberText, note: hours },
-      { name: 'Median grade', of: 'medianGrade', valueOf: of => of.training.grade, ...GRADES, note: rate },
+      { name: 'Training sessions', of: 'sessions', valueOf: of => of.training.sessions, text: numberText, note: rate },
+      { name: 'Median grade', of: 'medianGrade', valueOf: of => of.training.grade, ...GRADES },
       { name: 'Repetitions', of: 'reps', valueOf: of => of.training.reps, text: numberText, note: distance },
     ]),
     ...figures(firstLock, [
