@@ -130,11 +130,11 @@ export function programColumns(
   ]
 }
 
-/** `91 %`, and below it `first ten 68 %`. */
+/** `91 %`, and below it `(first ten 68 %)`. */
 function medianText({ graded = 0, firstGrades = [], lastGrades = [] }: Partial<ProgramUse> = {}): Part {
   const [first, last] = [firstGrades, lastGrades.map(({ value }) => value)].map(medianOf)
   if (first === undefined || last === undefined) return NONE
-  return html`${percentText(last)}${graded >= 20 && html`<br> <small class="muted nowrap">first\u00a0ten ${percentText(first)}</small>`}`
+  return html`${percentText(last)}${graded >= 20 && html`<br> <small class="muted nowrap">(first\u00a0ten ${percentText(first)})</small>`}`
 }
 
 function passedOf(grades: ProgramUse['lastGrades']): number {
