@@ -585,7 +585,7 @@ test('a practice lock is marked, and not counted', async () => {
     sums: ['0 %', '0 s', '0'],
     isNamed: true,
     drawn: false,
-    longest: '1 d 11 h',
+    longest: '35 h 30 min',
   })
   assert.deepEqual(real, { sums: ['4 %', '3 d', '1'], isNamed: false, drawn: true, longest: '3 d' })
 })

@@ -227,7 +227,7 @@ describe('in a browser', needsChromium, () => {
     assert.ok(clicks <= 6, `${clicks} clicks`)
     assert.ok(seconds <= 180, `${seconds} s`)
     await browser.page.goto(`${it.service.url}/source`)
-    await browser.page.getByText('1,204 of 1,204 records.').waitFor()
+    await browser.page.getByText('1,204 of 1,204 records').waitFor()
   })
 })
 

@@ -181,7 +181,7 @@ test('a source that refuses the key is said with its time, what is kept and what
   )
   assert.match(text, /Everything up to \d\d:\d\d is kept\. It is tried again at \d\d:\d\d\./)
   assert.match(text, /<a class="button primary" href="\/source\/key">Change key<\/a>/)
-  assert.match(text, />Not complete</)
+  assert.match(text, />Key refused</)
   assert.doesNotMatch(text, />Connected<|>Copy now</)
   await ann.post('/source/pull')
   const again = (await ann.get('/source')).text

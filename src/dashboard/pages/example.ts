@@ -30,7 +30,7 @@ const LOCK = html`
   <section class="card tile wide">
     <h2>Seven day lock</h2>
     <dl class="stats">${stat('So far', '2 d 5 h', 'of 7 d')}${stat('Planned end', 'in 4 d 19 h')}${stat('Days locked', '18', 'of 28')}</dl>
-    <div class="days-strip">${bars('0038996000059996000399960794')}<span class="ends small muted"><span>28 days ago</span><span>Hours locked by day, of 24</span><span>Today</span></span></div>
+    <div class="days-strip">${bars('0038996000059996000399960794')}<span class="ends small muted"><span>28 d ago</span><span>Hours locked by day, of 24</span><span>Today</span></span></div>
   </section>
 `
 

@@ -218,9 +218,10 @@ export function timerText(seconds: number): string {
 
 const TIMER = new Intl.DurationFormat('en', { style: 'digital', hoursDisplay: 'auto' })
 
-/** As far as it has whole minutes, in a column of hours: `1 h 16 min`, `43 min`. */
-export function minutesText(milliseconds: number, dayHours?: number): string {
-  return durationText(milliseconds < 60_000 ? milliseconds / 1000 : Math.floor(milliseconds / 60_000) * 60, dayHours)
+/** Without seconds, from a minute on; with `isStretch`, up to three days in hours, as `24 h 6 min`. */
+export function minutesText(milliseconds: number, isStretch = false): string {
+  const seconds = milliseconds < 60_000 ? milliseconds / 1000 : Math.floor(milliseconds / 60_000) * 60
+  return durationText(seconds, isStretch && seconds < 3 * 86_400 ? Infinity : 24)
 }
 
 /** Metres or feet of a distance in micrometres; in a column, those below a thousand with one decimal. */

@@ -212,7 +212,7 @@ export function lockColumns(
     {
       title: 'Longest stretch',
       numeric: true,
-      cell: ({ intervals, longest }) => (intervals.length === 0 ? NONE : durationText(longest / 1000)),
+      cell: ({ intervals, longest }) => (intervals.length === 0 ? NONE : minutesText(longest, true)),
     },
     ...fieldColumns<LockRow>(viewer, lockFields),
   ]

@@ -8,7 +8,7 @@ import { figure, html, type Html, nothing } from '../../html.ts'
 import { recordName } from '../../text/names.ts'
 import type { Viewer, Visit } from '../../page.ts'
 import { daysName, type PeriodQuery, periodText } from '../../text/period.ts'
-import { dateTime, durationText, numberText, percentText } from '../../text/text.ts'
+import { dateTime, durationText, minutesText, numberText, percentText } from '../../text/text.ts'
 import { example, EXAMPLE_LOCKS } from '../example.ts'
 import { type Area, areaPages, daysBefore, figureTiles } from '../area.ts'
 import { type Bars, barPicture, GRADES, isLongerThanWeek, verdictText } from '../parts.ts'
@@ -138,7 +138,7 @@ function lockTiles(viewer: Viewer, shown: ShownLocks, endings: ReadonlyMap<numbe
         name: 'Longest stretch',
         of: 'longestLockedSeconds',
         value: longestOf(total),
-        text: durationText,
+        text: seconds => minutesText(seconds * 1000, true),
         before: former && before && longestOf(before.total),
       },
     ],

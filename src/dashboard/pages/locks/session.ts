@@ -137,7 +137,7 @@ function sessionStats(viewer: Viewer, session: LockDetails, template: LockTempla
     intervals.length === 0
       ? stat('Breaks', NONE)
       : stat('Breaks', numberText(breaksOf(intervals).count), breaksText(intervals, template)),
-    stat('Longest stretch', locked === 0 ? NONE : minutesText(longest, Infinity)),
+    stat('Longest stretch', locked === 0 ? NONE : minutesText(longest, true)),
     endAt === null ? plannedEndStat(viewer, session, session.owner, clock.until) : stat('Lasted', lasted, planned),
   )
 }

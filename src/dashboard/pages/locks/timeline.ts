@@ -138,7 +138,7 @@ function stretchFigures(
       {
         title: stateName('locked', viewer),
         line: 'first',
-        cell: ({ locked }) => (locked === undefined ? '' : minutesText(locked.end - locked.start, Infinity)),
+        cell: ({ locked }) => (locked === undefined ? '' : minutesText(locked.end - locked.start, true)),
       },
       {
         title: 'Break after',

@@ -7,7 +7,7 @@ import type { LockHistory } from '../../../stats/lock-history.ts'
 import { figure, html, type Html, nothing } from '../../html.ts'
 import type { Reader } from '../../page.ts'
 import { dayText } from '../../text/period.ts'
-import { countText, durationText, numberText, percentText, weekdayText } from '../../text/text.ts'
+import { countText, minutesText, numberText, percentText, weekdayText } from '../../text/text.ts'
 import { lockText } from '../locks/states.ts'
 import { rankText } from '../training/session.ts'
 import { repsFigure } from '../training/training.ts'
@@ -151,5 +151,5 @@ function longestStretch(known: Known): Html | undefined {
   if (!isNew(known, dayOf(known, last.end))) return undefined
   const { viewer } = known.reader
   const text = lockText(`Longest locked stretch${known.extent}`, viewer)
-  return html`<a href="/locks/${last.session.id}">${text}: ${durationText(last.seconds)}</a>`
+  return html`<a href="/locks/${last.session.id}">${text}: ${minutesText(last.seconds * 1000, true)}</a>`
 }

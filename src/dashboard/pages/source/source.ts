@@ -141,7 +141,7 @@ async function sourceRows(
     const isOwn = origin === connection?.origin
     const state =
       isOwn &&
-      html` <span class="state ${connection.failure === null ? 'on' : 'warn'}">${connection.failure === null ? (isBusy(visit, connection) ? 'Copying' : 'Connected') : 'Not copied'}</span>`
+      html` <span class="state ${connection.failure === null ? 'on' : 'warn'}">${connection.failure === null ? (isBusy(visit, connection) ? 'Copying' : 'Connected') : connection.failure === 'refused' ? 'Key refused' : 'Not copied'}</span>`
     return { from: { origin }, name: html`${hostOf(viewer, origin)}${state}`, outcome: summaryOf(visit, source) }
   })
   const ofFiles = file && {
@@ -186,12 +186,11 @@ function sourceTable({ viewer }: Visit, rows: readonly SourceRow[]): Html {
 }
 
 function summaryOf({ viewer, now }: Visit, { rows, gone, setAside, completedAt }: SourceStatus): Part {
-  const [known, left] = [rows, gone].map(counts => sum(Object.values(counts)))
+  const [known = 0, left = 0] = [rows, gone].map(counts => sum(Object.values(counts)))
   if (known === left && completedAt === null) return NOTHING_YET
-  const here = `${numberText(Math.max(0, (known ?? 0) - setAside))} of ${countText(known ?? 0, 'record')}`
   const time = completedAt === null ? undefined : momentText(viewer, Date.parse(completedAt), now)
   return dotted(
-    `${here}${left ? `, ${numberText(left)} of them gone there` : ''}`,
+    `${numberText(Math.max(0, known - setAside))} of ${countText(known, 'record')}${left > 0 ? `, ${numberText(left)} of them gone there` : ''}`,
     setAside > 0 && `${numberText(setAside)} could not be stored`,
     time === undefined ? 'no complete copy yet' : `${setAside > 0 ? '' : 'complete '}as of ${time}`,
   )
@@ -346,7 +345,7 @@ function arrivals({ viewer }: Visit, rounds: readonly Round[], files: readonly I
           title: 'When',
           line: 'first',
           cell: ({ at, failure }) =>
-            html`${dateTime(viewer, at)}${failure === null ? nothing : html` <span class="state warn">Not complete</span>`}`,
+            html`${dateTime(viewer, at)}${failure === null ? nothing : html` <span class="state warn">${failure === 'refused' ? 'Key refused' : 'Not complete'}</span>`}`,
         },
         { title: 'From', line: 'second', cell: ({ name }) => name },
         {

@@ -212,7 +212,7 @@ function typeNote(viewer: Viewer, { type }: TrainingQuery): Html {
   return html`<p class="muted">Grades, repetitions and distances are of segments of the type ${typeName(viewer, type)} only. Results are of whole sessions.</p>`
 }
 
-/** `Median grade since the beginning: 66 % (1 Jan – 31 Mar 2022) → 92 % (1 Jul – 30 Sept)`: that of the first and of as many last weeks, months or quarters, each a link to its days; undefined unless they differ. */
+/** `Median grade, first and last quarter: 66 % (1 Jan – 31 Mar 2022) → 92 % (1 Jul – 30 Sept)`: that of the first and of as many last weeks, months or quarters, which have five grades because that of fewer leaps, each a link to its days; undefined unless they differ. */
 function gradeNews(viewer: Viewer, { query, today, everything: { time, sessions } }: ShownTraining): Html | undefined {
   const medianIn = (parts: typeof time.parts) => {
     const [start = 0, end = 0] = [parts[0]?.start, parts.at(-1)?.end]
@@ -223,14 +223,13 @@ function gradeNews(viewer: Viewer, { query, today, everything: { time, sessions 
   const { parts } = time
   for (let count = 1; count * 2 <= parts.length; count += 1) {
     const both = [medianIn(parts.slice(0, count)), medianIn(parts.slice(-count))]
-    // That of fewer grades leaps.
     if (both.some(one => one.count < 5)) continue
     if (both[0]?.median === both[1]?.median) return undefined
     const [first, last] = both.map(({ median, ...days }) => {
       const address = addressOf(trainingAddresses, query, { days: [days.first, days.last] })
       return html`<a href="${address}">${medianFigure(median, scopeOf(query, days))}</a> (${daysText(days)})`
     })
-    return html`<span class="news">Median grade since the beginning: ${first} → ${last}</span>`
+    return html`<span class="news">Median grade, first and last ${count === 1 ? time.unit : countText(count, time.unit)}: ${first} → ${last}</span>`
   }
   return undefined
 }

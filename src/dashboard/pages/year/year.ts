@@ -21,6 +21,7 @@ import {
   durationText,
   hoursText,
   NONE,
+  minutesText,
   numberText,
   partText,
   percentText,
@@ -257,7 +258,7 @@ function recordCard({ viewer }: Reader, { year, isRunning, bests, stretch }: Yea
     week && record('Reps in a week', addressOf(week), numberText(week.reps), `week of ${dayOf(week.from)}`),
     session && record('Reps in a session', `/training/${session.id}`, numberText(session.reps), dayOf(session.at)),
     days && record('Days in a row', addressOf(days), countText(days.days, 'day'), `up to ${dayOf(days.to)}`),
-    locked && record(longest, `/locks/${locked.session.id}`, durationText(locked.seconds), began),
+    locked && record(longest, `/locks/${locked.session.id}`, minutesText(locked.seconds * 1000, true), began),
   ].filter(one => one !== undefined)
   const title = isRunning ? 'Best of all years' : `Best up to the end of ${year}`
   return records.length === 0 ? nothing : card(title, html`<dl class="stats">${records}</dl>`)
