@@ -9,9 +9,10 @@ export function roundedRatio(numerator: number, denominator: number, scale = 1):
   return Math.floor((2 * numerator + denominator) / (2 * denominator)) / scale
 }
 
-/** The middle value, or the mean of the two in the middle, rounded half up; undefined without values. */
+/** Of integers the middle one, or the mean of the two in the middle, rounded half up; undefined without values. */
 export function medianOf(values: readonly number[]): number | undefined {
-  const [low, high] = [(values.length - 1) >> 1, values.length >> 1].map(at => values.toSorted((a, b) => a - b)[at])
+  const sorted = values.toSorted((a, b) => a - b)
+  const [low, high] = [sorted[(values.length - 1) >> 1], sorted[values.length >> 1]]
   return low === undefined || high === undefined ? undefined : Math.floor((low + high + 1) / 2)
 }
 

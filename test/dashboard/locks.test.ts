@@ -160,7 +160,7 @@ test('the rules of a template state its fields that apply and nothing else', () 
     ['A late break', 'adds 10\u00a0min'],
     ['Task credit', 'takes off 1,800'],
     ['Penalty votes', 'add 900'],
-    ['Remaining time', 'hidden from its owner'],
+    ['Remaining time', 'hidden'],
     ['Figures', 'not counted'],
   ])
   const { data: strict } = lockTemplate(1, 1, { breakKeyholderOnly: true })
@@ -442,7 +442,7 @@ test('a lock that has ended says how long it was locked, its breaks, and how muc
   const text = shownText(await it.viewer.get('/locks/51'))
   assert.match(text, /Weekend Completed, 1\sd 22\sh later than planned 1 Feb( 2026)?, 08:00 – 3 Feb( 2026)?, 08:00 /)
   assert.match(text, / 08:00 Template Three day lock/)
-  assert.match(text, /Locked 1\sd 23\sh Breaks 1 30\smin in breaks, each within 30\smin /)
+  assert.match(text, /Locked 1\sd 23\sh Breaks 1 30\smin in breaks, at most 30\smin each /)
   assert.match(text, /Lasted 2\sd planned: 2\sh/)
   assert.doesNotMatch(text, /\d\s[dh] of \d/)
   const short = shownText(await it.viewer.get('/locks/52'))

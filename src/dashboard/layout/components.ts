@@ -187,7 +187,7 @@ const CELL_END = html`</td>`
 
 /** Facts in a row, with a dot between two of a line: none begins or ends one. */
 export function dotted(...facts: readonly Part[]): Html {
-  return html`<span class="dotted">${facts.map(fact => (fact === nothing || fact === undefined ? nothing : html`<span>${fact}</span> `))}</span>`
+  return html`<span class="dotted">${facts.map(fact => (fact === nothing || fact === undefined || fact === false ? nothing : html`<span>${fact}</span> `))}</span>`
 }
 
 /** A filled mark for passed, a hollow one for not passed, with the word. */

@@ -171,12 +171,8 @@ async function showArea<Query extends PeriodQuery, Shown extends { sessions: rea
   })
 }
 
-export function isFiltered<Query extends PeriodQuery>(addresses: Addresses<Query>, shown: Query): boolean {
-  return filtersOf(addresses, shown).length > 0
-}
-
-function filtersOf<Query extends PeriodQuery>({ unfiltered }: Addresses<Query>, shown: Query) {
-  return Object.entries(unfiltered).filter(([name, none]) => shown[name as keyof Query] !== none)
+export function isFiltered<Query extends PeriodQuery>({ unfiltered }: Addresses<Query>, shown: Query): boolean {
+  return Object.entries(unfiltered).some(([name, none]) => shown[name as keyof Query] !== none)
 }
 
 function clearLink<Query extends PeriodQuery>(addresses: Addresses<Query>, shown: Query): Html {
@@ -200,7 +196,7 @@ function filterBar<Query extends PeriodQuery>(
       ${
         fields &&
         html`<details class="fold">
-        <summary>Filters${isFiltered(addresses, query) && ` (${filtersOf(addresses, query).length})`}</summary>
+        <summary>Filters${isFiltered(addresses, query) && ' (on)'}</summary>
         <form method="get" action="${path}" data-submit-on-change>
           ${hiddenFields(addressOf(addresses, query, unfiltered))}
           ${fields}

@@ -446,9 +446,7 @@ export function barPicture(viewer: Viewer, bars: Bars): Html {
 export function barStrip(viewer: Viewer, bars: Bars): Html {
   const first: Bars = { ...bars, series: bars.series.slice(0, 1), isShare: false }
   const usual = usualOf(bars.time, bars.earlier, bars.measured)
-  return strip(
-    html`${levels('grid', [{ x: [0, 100], y: 100 }])}${drawingOf(planeOf(viewer, first, usual), first, usual)}`,
-  )
+  return strip(drawingOf(planeOf(viewer, first, usual), first, usual))
 }
 
 function planeOf(viewer: Viewer, bars: Bars, usual: readonly (Usual | undefined)[]): Plane {
@@ -535,7 +533,7 @@ interface MeasuredTime {
   readonly byNow?: Usual | undefined
 }
 
-/** `96 % of this week so far, usually 25 to 54 % by now`, `90 % this week so far; last week 91 %, ◆ as usual`, with one large number. */
+/** `96 % of this week so far, usually 25 to 54 % by now`, `90 % this week so far; last week 91 % (◆ as usual)`, with one large number. */
 export function summaryOf(
   words: Words,
   { time, measured, empty, isShare = false, byNow }: MeasuredTime,

@@ -185,7 +185,7 @@ export function inTime(instant: number, now: number): string {
   return unbroken(instant >= now ? `in ${text}` : `${text} ago`)
 }
 
-/** `3 d 4 h`, `4 h 5 min`, `5 min 6 s`, `6 s`: the two largest units, without the rest; `1 d 0 h` is less exact than `1 d`. */
+/** `3 d 4 h`, `4 h 5 min`, `5 min 6 s`, `6 s`: the two largest units, and `1 d 0 h` where minutes are left out. Days have `dayHours` hours; there are none if that is infinite. */
 export function durationText(seconds: number, dayHours = 24): string {
   const whole = Math.floor(Math.abs(seconds))
   const parts = [

@@ -194,7 +194,7 @@ export function lockColumns(
       cell(row) {
         const { intervals, locked } = row
         const lasted = lengthOf(row, until)
-        if (intervals.length === 0) return lasted === undefined ? NONE : `Lasted ${lastedText(row)}`
+        if (intervals.length === 0) return lasted === undefined || most === 0 ? NONE : `Lasted ${lastedText(row)}`
         const bar = (look: string, to: number) => boxes(look, [{ x: [0, (to * 100) / most], y: [0, 100] }])
         const text = durationText(locked / 1000)
         if (most === 0) return text

@@ -113,7 +113,7 @@ function lockTiles(viewer: Viewer, shown: ShownLocks, endings: ReadonlyMap<numbe
         of: 'lockedPercent',
         value: lockedPercent(total),
         ...GRADES,
-        // A percent of a few of the days compares with nothing.
+        // A percent of less than half of the days compares with nothing.
         before: before && before.total.knownSeconds > days * 43_200 ? lockedPercent(before.total) : undefined,
         note: isKnown ? `${durationText(total.lockedSeconds)} in all` : undefined,
       },

@@ -138,13 +138,14 @@ function lengthBars(template: LockTemplate, locks: Lasted, isInRow = true): Html
   const planned = [100 - step * locks.length, 100] as const
   const bars = locks.map(({ length, completed }, index) => {
     const x = (slots - locks.length + index + 0.5) * step
+    const units = Math.round((length * 10) / unitOf(locks)) / 10
     const box = { x: [x - 3.5, x + 3.5], y: [y(length), y(0)] } as const
-    return html`${boxes(completed > 0 ? 'solid' : 'missed', [box])}${!isInRow && markText(x, y(length), numberText(Math.round((length * 10) / unitOf(locks)) / 10))}`
+    return html`${boxes(completed > 0 ? 'solid' : 'missed', [box])}${!isInRow && units > 0 && markText(x, y(length), numberText(units))}`
   })
   const last = isInRow && markText(100, 50, durationText((locks.at(-1)?.length ?? 0) / 1000), ' at-end')
-  return shortest < longest
+  return plannedLook(template) === 'usual'
     ? html`${boxes('usual', [{ x: planned, y: [y(longest), y(shortest)] }])}${bars}${last}`
-    : html`${bars}${longest > 0 && levels('goal', [{ x: planned, y: y(longest) }])}${last}`
+    : html`${bars}${plannedLook(template) && levels('goal', [{ x: planned, y: y(longest) }])}${last}`
 }
 
 /** In days, or hours where none lasted two days. */
@@ -152,14 +153,19 @@ function unitOf(locks: Lasted): number {
   return locks.some(({ length }) => length >= 2 * DAY_MS) ? DAY_MS : HOUR_MS
 }
 
+function plannedLook(template: LockTemplate): 'usual' | 'goal' | undefined {
+  const [shortest, longest] = rangeOf(template)
+  return shortest < longest ? 'usual' : longest > 0 ? 'goal' : undefined
+}
+
 function lengthsLegend(viewer: Viewer, drawn: readonly { readonly record: LockTemplate; readonly locks: Lasted }[]) {
   const looks = drawn.flatMap(({ record, locks }) => [
-    record.isRandomDuration ? 'usual' : 'goal',
+    locks.length > 0 && plannedLook(record),
     ...locks.map(({ completed }) => (completed > 0 ? 'solid' : 'missed')),
   ])
   const completed = stateName('completed', viewer)
   const names = { solid: completed, missed: 'Not completed', goal: 'Planned', usual: 'Planned range' }
-  return Object.entries(names).filter(([look]) => looks.includes(look))
+  return Object.entries(names).filter(([look]) => looks.some(one => one === look))
 }
 
 /** How long the last locks were. */
@@ -259,7 +265,7 @@ export function rulesOf(template: LockTemplate): Rule[] {
     template.isDeepthroatEnabled && ['Task credit', `takes off ${numberText(template.deepthroatTimeReduction)}`],
     template.isShameEnabled && ['Penalty votes', `add ${numberText(template.shameTimeAdd)}`],
     template.isEmergencyUnlockEnabled && ['Emergency unlock', 'possible'],
-    ['Remaining time', template.isTimeDisplayed ? 'shown' : 'hidden from its owner'],
+    ['Remaining time', template.isTimeDisplayed ? 'shown' : 'hidden'],
     template.isTestLock && ['Figures', 'not counted'],
   ]
   return rules.filter(rule => rule !== false)

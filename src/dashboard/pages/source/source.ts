@@ -138,10 +138,9 @@ async function sourceRows(
   const { asOf } = await readKnownTime(store, accountId, accountId, now)
   const servers = sources.map(source => {
     const { origin } = source
-    const isOwn = origin === connection?.origin
-    const state =
-      isOwn &&
-      html` <span class="state ${connection.failure === null ? 'on' : 'warn'}">${connection.failure === null ? (isBusy(visit, connection) ? 'Copying' : 'Connected') : connection.failure === 'refused' ? 'Key refused' : 'Not copied'}</span>`
+    const isOwn = origin === connection?.origin && !['stopped', 'done'].includes(connection.state)
+    const isWell = isOwn && problemNow(visit, connection, source) === undefined
+    const state = isWell && html` <span class="state on">${isBusy(visit, connection) ? 'Copying' : 'Connected'}</span>`
     return { from: { origin }, name: html`${hostOf(viewer, origin)}${state}`, outcome: summaryOf(visit, source) }
   })
   const ofFiles = file && {
@@ -247,7 +246,6 @@ function roundOf({ viewer, now }: Visit, connection: Connection, source: SourceS
   const left = startedAt === null ? undefined : secondsLeft(known, source, now - startedAt)
   return html`
     <p class="summary" role="status">${state === 'due' ? 'Connecting' : isFurther ? 'Looking for what is new' : 'Copying your records'}${name === '' ? '' : ` with the key of ${name}`}. You can close this page: it goes on.</p>
-    ${isFurther && html`<progress max="${sum(Object.values(source.rows))}" value="${read}" aria-label="Records read"></progress>`}
     ${table<Read>(
       `${hostOf(viewer, origin)}: what has arrived`,
       [
@@ -255,9 +253,7 @@ function roundOf({ viewer, now }: Visit, connection: Connection, source: SourceS
         { title: 'Arrived', numeric: true, cell: row => (known.has(row.kind) ? numberText(row.read) : NONE) },
         { title: 'Of', numeric: true, cell: ({ total }) => (total === null ? NONE : numberText(total)) },
       ],
-      sourceLists
-        .map(({ kind }) => known.get(kind) ?? { kind, read: 0, total: isFurther ? (source.rows[kind] ?? 0) : null })
-        .filter(({ total }) => total !== 0),
+      sourceLists.map(({ kind }) => known.get(kind) ?? { kind, read: 0, total: null }),
       { look: 'compact' },
     )}
     <p class="muted">${isFurther ? `${countText(sum(Object.values(source.rows)), 'record')} before this round${read === 0 ? '' : `, ${numberText(read)} of them read again so far`}.` : read === 0 ? 'Nothing has arrived yet.' : `${countText(read, 'record')} so far.`}${left === undefined ? '' : ` About ${durationText(left > 60 ? Math.ceil(left / 60) * 60 : left)} left.`}${pauseText(progress, now)}</p>

@@ -63,7 +63,6 @@ export function gradePicture(viewer: Viewer, shown: ShownSessions, byType: Html 
   const line = points.filter(point => point !== null)
   const end = line.at(-1)
   const running = isDense ? line.filter(({ isCurrent }) => isCurrent) : []
-  // Of fewer than ten grades they are the lowest and the highest.
   const spread = line.filter(({ count }) => isDense && count >= 10)
   const spreads = spread.flatMap(({ at, low, high }) => [{ at, value: low }, { at, value: high }, null])
   const drawn = [...spreads, ...line, ...marks].flatMap(one => one?.value ?? [])
@@ -166,7 +165,7 @@ interface GradePoint {
   readonly until: number
   readonly low: number
   readonly high: number
-  /** Of grades. */
+  /** Of grades: of fewer than ten, the percentiles are the lowest and the highest. */
   readonly count: number
   readonly isCurrent: boolean
   readonly isPassed: boolean

@@ -198,7 +198,8 @@ function amountStats(
   const judged = segments.filter(isJudged)
   const passed = judged.filter(segment => segment.passed).length
   const others = segments.filter(segment => !isJudged(segment))
-  const beside = others.some(({ percentGrade }) => percentGrade > 0) ? ', but in the grade' : ''
+  const graded = others.filter(({ percentGrade }) => percentGrade > 0).length
+  const beside = graded === 0 ? '' : `, ${numberText(graded)} in the grade`
   const usual = usualOfProgram(sessions, own, ({ reps }) => reps)
   return [
     stat('Repetitions', numberText(session.reps), usual && usualNote(session.reps, usual, { text: numberText })),

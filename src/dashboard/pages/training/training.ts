@@ -102,7 +102,6 @@ export async function readTraining(reader: Reader, query: TrainingQuery, period:
   const before = compared && (await history.summary(await history.select(query, compared.from, compared.to)))
   const today = zoneClock(timeZone).dayOf(now)
   const every = await history.select(query, -Infinity, zoneClock(timeZone).startOf(today + 1))
-  const everyTime = inParts(timeSince(every.sessions, now, viewer), now, viewer)
   return {
     query,
     program: query.program,
@@ -119,11 +118,7 @@ export async function readTraining(reader: Reader, query: TrainingQuery, period:
       earlier: await history.summary(await history.select(query, earlier[0], earlier.at(-1)), earlier),
     }),
     /** All up to today that match the filters, whatever the period. */
-    everything: {
-      sessions: every.sessions,
-      summary: await history.summary(every, boundaries(everyTime.parts)),
-      time: everyTime,
-    },
+    everything: { sessions: every.sessions, time: inParts(timeSince(every.sessions, now, viewer), now, viewer) },
     daysAddress: daysAddress(trainingAddresses, query),
     types,
     /** As many days before. */
@@ -189,8 +184,8 @@ export function weekVerdict({ judged }: ShownTraining['week']): string | undefin
   return judged && verdictText(judged, countText(judged.value, 'repetition'))
 }
 
-export function medianFigure(median: number, scope: string, text: (grade: number) => string = percentText): Html {
-  return figure(`medianGrade ${scope}`, median, text(median))
+export function medianFigure(median: number, scope: string): Html {
+  return figure(`medianGrade ${scope}`, median, percentText(median))
 }
 
 export function repsFigure(reps: number, scope: string): Html {
@@ -212,24 +207,26 @@ function typeNote(viewer: Viewer, { type }: TrainingQuery): Html {
   return html`<p class="muted">Grades, repetitions and distances are of segments of the type ${typeName(viewer, type)} only. Results are of whole sessions.</p>`
 }
 
-/** `Median grade, first and last quarter: 66 % (1 Jan – 31 Mar 2022) → 92 % (1 Jul – 30 Sept)`: that of the first and of as many last weeks, months or quarters, which have five grades because that of fewer leaps, each a link to its days; undefined unless they differ. */
+/** `Median grade, first and last quarter: 66 % (1 Jan – 31 Mar 2022) → 92 % (1 Jul – 30 Sept)`: of the first weeks, months, quarters or years that have five grades, and of as many last ones, each a link to its days; undefined unless they differ. */
 function gradeNews(viewer: Viewer, { query, today, everything: { time, sessions } }: ShownTraining): Html | undefined {
-  const medianIn = (parts: typeof time.parts) => {
-    const [start = 0, end = 0] = [parts[0]?.start, parts.at(-1)?.end]
-    const grades = sessionsBetween(sessions, start, end).flatMap(({ grade }) => grade ?? [])
+  const { parts, unit } = time
+  const within = (some: typeof parts) => {
+    const [start = 0, end = 0] = [some[0]?.start, some.at(-1)?.end]
     const [first, last] = daysOf(viewer, { start, end })
-    return { first, last: Math.min(last, today), today, count: grades.length, median: medianOf(grades) ?? 0 }
+    const grades = sessionsBetween(sessions, start, end).flatMap(({ grade }) => grade ?? [])
+    return { days: { first, last: Math.min(last, today), today }, grades }
   }
-  const { parts } = time
   for (let count = 1; count * 2 <= parts.length; count += 1) {
-    const both = [medianIn(parts.slice(0, count)), medianIn(parts.slice(-count))]
-    if (both.some(one => one.count < 5)) continue
-    if (both[0]?.median === both[1]?.median) return undefined
-    const [first, last] = both.map(({ median, ...days }) => {
+    const both = [within(parts.slice(0, count)), within(parts.slice(-count))]
+    if (both.some(({ grades }) => grades.length < 5)) continue
+    const [from = 0, to = 0] = both.map(({ grades }) => medianOf(grades))
+    const [first, last] = both.map(({ days }, index) => {
       const address = addressOf(trainingAddresses, query, { days: [days.first, days.last] })
-      return html`<a href="${address}">${medianFigure(median, scopeOf(query, days))}</a> (${daysText(days)})`
+      return html`<a href="${address}">${medianFigure(index === 0 ? from : to, scopeOf(query, days))}</a> (${daysText(days)})`
     })
-    return html`<span class="news">Median grade, first and last ${count === 1 ? time.unit : countText(count, time.unit)}: ${first} → ${last}</span>`
+    return from === to
+      ? undefined
+      : html`<span class="news">Median grade, first and last ${count === 1 ? unit : countText(count, unit)}: ${first} → ${last}</span>`
   }
   return undefined
 }

@@ -228,7 +228,13 @@ function figuresOf(viewer: Viewer, { firstTraining, firstLock, total, before }: 
   const lockedTime = html`${durationText(locks.lockedSeconds)}<br>${countText(locks.started, 'lock')} begun`
   return [
     ...figures(firstTraining, [
-      { name: 'Training sessions', of: 'sessions', valueOf: of => of.training.sessions, text: numberText, note: rate },
+      {
+        name: 'Training sessions',
+        of: 'sessions',
+        valueOf: of => of.training.sessions,
+        text: numberText,
+        note: sessions > 0 && rate,
+      },
       { name: 'Median grade', of: 'medianGrade', valueOf: of => of.training.grade, ...GRADES },
       { name: 'Repetitions', of: 'reps', valueOf: of => of.training.reps, text: numberText, note: distance },
     ]),
