@@ -45,7 +45,7 @@ const troubleshooting = join(docs, 'troubleshooting.md')
 
 /** What stands before each example of the guide. */
 const INTRODUCTIONS: Readonly<Record<SampleName, string>> = {
-  record: 'One record, `GET /lkbx/sessions/43`:',
+  record: 'One record, `GET /lkbx/sessions/{id}`:',
   list: 'One page of a list, `GET /dtt?limit=1&cursor=`:',
   loop: 'A program that reads a whole list, and waits where the service asks it to:',
   unchanged: 'A request for a record that has not changed since, and its response:',

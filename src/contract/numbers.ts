@@ -13,7 +13,7 @@ export function roundedRatio(numerator: number, denominator: number, scale = 1):
 export function medianOf(values: readonly number[]): number | undefined {
   const sorted = values.toSorted((a, b) => a - b)
   const [low, high] = [sorted[(values.length - 1) >> 1], sorted[values.length >> 1]]
-  return low === undefined || high === undefined ? undefined : Math.floor((low + high + 1) / 2)
+  return low === undefined || high === undefined ? undefined : (roundedRatio(low + high, 2) ?? undefined)
 }
 
 /** By nearest rank, for a part from 0 to 1; undefined without values. */

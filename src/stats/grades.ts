@@ -27,7 +27,7 @@ export class GradeCounts {
   /** The middle grade, or the mean of the two in the middle, rounded half up; null without grades. */
   median(): number | null {
     const [low = null, high = null] = [this.count + 1, this.count + 2].map(double => this.#ranked(double >> 1))
-    return low === null || high === null ? null : Math.floor((low + high + 1) / 2)
+    return low === null || high === null ? null : roundedRatio(low + high, 2)
   }
 
   #ranked(rank: number): number | null {

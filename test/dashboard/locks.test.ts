@@ -5,7 +5,7 @@ import { listReads } from '../../src/accounts/read-log-queries.ts'
 import { lockFields } from '../../src/archive/formats/tables.ts'
 import { importArchive } from '../../src/archive/import.ts'
 import { rulesOf } from '../../src/dashboard/pages/locks/templates.ts'
-import { dateText, partText } from '../../src/dashboard/text/text.ts'
+import { dateText, durationText, minutesText, partText } from '../../src/dashboard/text/text.ts'
 import { bucketStart, DAY_MS, formatDate, HOUR_MS } from '../../src/contract/time.ts'
 import {
   cellTexts,
@@ -139,6 +139,12 @@ test('the file has the rows of the page', async () => {
 test('spreadsheets do not run a name as a formula', async () => {
   await using it = await signedIn('ann', [...world, lockSession(1, 1, { name: '=HYPERLINK("x"),1' })])
   assert.match((await it.viewer.get('/locks.csv?range=all')).text, /1,"'=HYPERLINK\(""x""\),1",/)
+})
+
+test('lengths say 0 hours where minutes are left out; a stretch of up to three days has its minutes', () => {
+  const stretches = [86_760_000, 259_560_000].map(length => minutesText(length, true))
+  const texts = [durationText(86_760), durationText(86_400), ...stretches].map(text => text.replaceAll('\u00a0', ' '))
+  assert.deepEqual(texts, ['1 d 0 h', '1 d', '24 h 6 min', '3 d 0 h'])
 })
 
 test('the rules of a template state its fields that apply and nothing else', () => {
@@ -410,6 +416,12 @@ async function assertJudged(days: number) {
       ) ?? assert.fail()
     const [, week, percent, how = ''] =
       /(So far this|Last) week: locked (\d+) %, (◆ as|[▲▼] above|[▲▼] below)(?= usual)/.exec(locks) ?? assert.fail()
+    const shown = await Promise.all(['', '?type=endurance'].map(search => alex.get(`/training${search}`)))
+    assert.deepEqual(
+      shown.map(page => /(So far this|Last) week: /.test(shownText(page))),
+      [true, false],
+      'of all',
+    )
     const isSoFar = days > 1
     assert.deepEqual([week, percent, usual === undefined], isSoFar ? ['So far this', now, false] : ['Last', last, true])
     // Of a week that is over, the picture says the same.

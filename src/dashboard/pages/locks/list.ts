@@ -118,15 +118,13 @@ export async function lockRows(
   const isCut = sessions.some(({ at, endAt }) => at < time.from || (endAt ?? until) > time.to)
   const planned = rows.flatMap(plannedOf)
   const most = Math.max(0, ...rows.map(row => lengthOf(row, until) ?? 0), ...planned)
-  const isRandom = rows.some(({ ending }) => ending?.random)
+  const plan = `Planned length${rows.some(({ ending }) => ending?.random) ? ', or its shortest and longest' : ''}`
   return html`
     ${isCut && html`<p class="small muted">Rows count whole locks, the figures above only what is in these days.</p>`}
     ${legendOf([
       ['solid', stateName('locked', visit.viewer)],
       ['usual', 'Lasted'],
-      ...(planned.length > 0
-        ? ([['tick', `Planned length${isRandom ? ', or its shortest and longest' : ''}`]] as const)
-        : []),
+      ...(planned.length > 0 ? ([['tick', plan]] as const) : []),
     ])}
     ${table('Locks', lockColumns(visit, most), rows, { id: 'session-table' })}
     ${tableFoot(path, query, paged)}

@@ -262,6 +262,7 @@ export function rulesOf(template: LockTemplate): Rule[] {
     ],
     template.isBreakEnabled && breakPenalty > 0 && ['A late break', `adds ${durationText(breakPenalty)}`],
     template.isBreakEnabled && template.breakKeyholderOnly && ['Breaks are started', 'only by the keyholder'],
+    // Their units are not known.
     template.isDeepthroatEnabled && ['Task credit', `takes off ${numberText(template.deepthroatTimeReduction)}`],
     template.isShameEnabled && ['Penalty votes', `add ${numberText(template.shameTimeAdd)}`],
     template.isEmergencyUnlockEnabled && ['Emergency unlock', 'possible'],

@@ -233,7 +233,7 @@ function figuresOf(viewer: Viewer, { firstTraining, firstLock, total, before }: 
         of: 'sessions',
         valueOf: of => of.training.sessions,
         text: numberText,
-        note: sessions > 0 && rate,
+        note: sessions > 0 ? rate : undefined,
       },
       { name: 'Median grade', of: 'medianGrade', valueOf: of => of.training.grade, ...GRADES },
       { name: 'Repetitions', of: 'reps', valueOf: of => of.training.reps, text: numberText, note: distance },
