@@ -61,13 +61,10 @@ export const stages = {
     }
     return { service: { ...service, [Symbol.asyncDispose]: close }, username: 'ann', source: source.url }
   },
-  /** An account with a connected source, which has sent records and rejected some. */
-  connected: async () => {
-    const now = Date.now()
-    const service = await sampleService()
-    await connectSource(service, now)
-    return { service, username: 'alex' }
-  },
+  /** An account with a connected source, from which all records are stored. */
+  connected: () => connectedStage(0),
+  /** And some are not. */
+  rejected: () => connectedStage(75),
   /** Five years of heavy use. */
   heavy: async () => {
     const service = await startService([account(1, 'ann'), ...fiveYears(1, Date.now())])
@@ -135,7 +132,7 @@ const states: readonly Scene[] = [
   { name: 'download-from-elsewhere', path: '/settings', act: followFromElsewhere },
   { name: 'too-many-pages', path: '/', act: reloadOften, on: 'limited' },
   { name: 'source-fresh', path: '/source', on: 'fresh' },
-  { name: 'source-upload', path: '/source/upload', on: 'fresh', act: checkTable },
+  { name: 'source-upload-preview', path: '/source/upload', on: 'fresh', act: checkTable },
   { name: 'source-old-sign-in', path: '/source', on: 'fresh', act: ageSignIn },
   { name: 'source-wrong', path: '/source/connect', on: 'connecting', act: enterWrongSource },
   { name: 'source-whose', path: '/source', on: 'connecting', act: checkSource },
@@ -147,6 +144,12 @@ const states: readonly Scene[] = [
     act: changeSource({ state: 'waiting', failure: null }),
   },
   { name: 'source-stopped', path: '/source', on: 'connected', act: changeSource({ state: 'stopped', failure: null }) },
+  {
+    name: 'source-rejected',
+    path: '/source',
+    on: 'rejected',
+    act: changeSource({ state: 'waiting', failure: null, rejected: 75 }),
+  },
   {
     name: 'source-refused',
     path: '/source',
@@ -278,8 +281,14 @@ async function hoverOverBar(page: Page) {
 
 const SOURCE = 'https://history.example'
 
+async function connectedStage(rejected: number): Promise<Stage> {
+  const service = await sampleService()
+  await connectSource(service, Date.now(), rejected)
+  return { service, username: 'alex' }
+}
+
 /** As after a few rounds from a source, the last of which it refused. */
-async function connectSource({ store: { db }, databaseUrl }: TestService, now: number) {
+async function connectSource({ store: { db }, databaseUrl }: TestService, now: number, rejected: number) {
   const secret = openSecret({ databaseUrl, secretFile: '' })
   const { sealed, secretId } = sealKey(secret, { accountId: 1, origin: SOURCE }, 'a key')
   const connection = { account_id: 1, origin: SOURCE, every_minutes: 5, sealed_key: sealed, secret_id: secretId }
@@ -289,10 +298,7 @@ async function connectSource({ store: { db }, databaseUrl }: TestService, now: n
   await db.deleteFrom('training_session').where('at', '>', completed).execute()
   await db.updateTable('account').set({ as_of: completed }).where('id', '=', 1).execute()
   const progress = JSON.stringify({
-    read: [
-      { kind: 'lock-template', read: 0, total: 0 },
-      { kind: 'lock-session', read: 37, total: 38 },
-    ],
+    read: [{ kind: 'lock-session', read: 37, total: 38 }],
   } satisfies RoundProgress)
   const rest = { failure: 'refused', username: 'alex', known_locks: '', mine: 0 }
   await db
@@ -308,7 +314,7 @@ async function connectSource({ store: { db }, databaseUrl }: TestService, now: n
       added: round === 3 ? 251 : 0,
       replaced: round % 3,
       gone: round === 1 ? 6 : 0,
-      rejected: round === 0 ? 0 : 75,
+      rejected: round === 0 ? 0 : rejected,
     }
     const ended = { account_id: 1, ended_at: now - 86_400_000 - round * 300_000 }
     await db
@@ -336,7 +342,7 @@ async function connectSource({ store: { db }, databaseUrl }: TestService, now: n
         .execute()
     }
   }
-  for (let index = 0; index < 75; index += 1) {
+  for (let index = 0; index < rejected; index += 1) {
     const row = { source: SOURCE, row_key: `k${index}`, kind: 'training-session', record_id: 9000 + index }
     const seen = { owner_id: null, account_id: 1, first_seen_at: now, last_seen_at: now }
     const pulled = { source_id: id, kind: row.kind, id: row.record_id, owner_id: 1, form: '', open_at: null }
@@ -351,7 +357,14 @@ async function connectSource({ store: { db }, databaseUrl }: TestService, now: n
   }
 }
 
-function changeSource({ state, failure }: { state: 'running' | 'waiting' | 'stopped'; failure: string | null }) {
+interface SourceChange {
+  readonly state: 'running' | 'waiting' | 'stopped'
+  readonly failure: string | null
+  readonly rejected?: number
+}
+
+/** The last round was a minute ago, or a day where it failed. */
+function changeSource({ state, failure, rejected = 0 }: SourceChange) {
   return async (page: Page, { service }: Stage) => {
     const { db } = service.store
     await db
@@ -359,15 +372,17 @@ function changeSource({ state, failure }: { state: 'running' | 'waiting' | 'stop
       .set({ state, ...(failure === null && { next_at: Date.now() + 240_000 }) })
       .execute()
     await db.updateTable('source_connection').set({ failure }).execute()
-    const rejected = failure === null ? 75 : 0
+    const at = Date.now() - (failure === null ? 60_000 : 86_400_000)
+    const newest = db.selectFrom('source_round').select(({ fn }) => fn.max('ended_at').as('at'))
+    const last = (await newest.executeTakeFirstOrThrow()).at
     await db
       .updateTable('source_round')
-      .set({ failure, rejected })
-      .where('ended_at', '=', eb => eb.selectFrom('source_round').select(({ fn }) => fn.max('ended_at').as('at')))
+      .set(eb => ({ ended_at: eb('ended_at', '+', at - last) }))
       .execute()
-    const at = Date.now() - 86_400_000
-    if (failure === null) await db.updateTable('pull_source').set({ completed_at: at }).execute()
-    if (failure === null) await db.updateTable('account').set({ as_of: at }).where('id', '=', 1).execute()
+    await db.updateTable('source_round').set({ failure, rejected }).where('ended_at', '=', at).execute()
+    const completed = failure === null ? at : at - 300_000
+    await db.updateTable('pull_source').set({ completed_at: completed }).execute()
+    await db.updateTable('account').set({ as_of: completed }).where('id', '=', 1).execute()
     await page.reload()
   }
 }

@@ -32,20 +32,21 @@ export async function withUses(store: Store, templates: readonly StoredTemplate<
   })
 }
 
-/** Of each template, the last ten sessions that may be read and have an end, the oldest first. Lengths are in milliseconds. */
-export async function latestLocks(store: Store, sessions: Access) {
-  const latest = bounded(await readChecked(store, latestByTemplate, sessions)).toSorted((a, b) => a.at - b.at)
-  return new Map([...Map.groupBy(latest, one => one.template)].map(([id, locks]) => [id, locks.slice(-10)]))
+/** Of each template, how many milliseconds the last ten sessions lasted that may be read and have an end. */
+export async function latestLengths(store: Store, sessions: Access): Promise<ReadonlyMap<number, readonly number[]>> {
+  const latest = bounded(await readChecked(store, latestByTemplate, sessions)).toSorted((a, b) => b.at - a.at)
+  const byTemplate = [...Map.groupBy(latest, one => one.template)]
+  return new Map(byTemplate.map(([id, locks]) => [id, locks.slice(0, 10).map(({ length }) => length)]))
 }
 
-type Latest = Readonly<Record<'id' | 'template' | 'at' | 'length' | 'completed', number>>
+type Latest = Readonly<Record<'template' | 'at' | 'length', number>>
 
 const latestByTemplate = recordQuery<Access, Latest>(
   'last locks of templates',
   (param, owned) => sql`
-    select ${owned}, id, template_id as template, at, ended_at - at as length, completed
+    select ${owned}, template_id as template, at, ended_at - at as length
     from (
-      select id, owner_id, template_id, at, ended_at, case lock_state when 'completed' then 1 else 0 end as completed,
+      select owner_id, template_id, at, ended_at,
         row_number() over (partition by owner_id, template_id order by at desc, id desc) as place
       from lock_session
       where ${isReadable(param, ANY_SESSIONS)} and template_id is not null and is_active = 0 and ended_at > at

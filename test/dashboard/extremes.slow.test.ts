@@ -15,7 +15,7 @@ const examples = {
   '/locks/:id': 51,
   '/lock-templates/:id': 41,
 }
-const paths = [...pageAddresses(examples), '/training?range=all']
+const paths = [...pageAddresses(examples, { hasRecords: true }), '/training?range=all']
 
 describe('records that are seldom seen, in a browser', needsChromium, () => {
   let service: TestService

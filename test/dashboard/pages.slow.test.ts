@@ -5,7 +5,7 @@ import { needsChromium, openPage } from '../support/chromium.ts'
 import { makeFolder } from '../support/command.ts'
 import { sampleService } from '../support/dashboard.ts'
 import { samplePages } from '../support/page-addresses.ts'
-import { isWhole } from '../support/sweeps.ts'
+import { everySecond, isWhole } from '../support/sweeps.ts'
 import { assertClean, testAccessible, testLongNames, testWidths, openSession } from '../support/pages.ts'
 
 /** Every page, and other views of some. */
@@ -13,7 +13,7 @@ const paths = [...samplePages, '/training?range=1y', '/training/100?view=data', 
 
 describe('every page in a browser', needsChromium, () => {
   testAccessible('light', '0', paths)
-  testAccessible('dark', '1', paths)
+  testAccessible('dark', '1', everySecond(paths))
   // Long names and large text move the same lines: a sample is the narrowest.
   testWidths(isWhole ? [1440, 768, 320] : [320], isWhole ? [1440, 768] : [768], paths)
   testLongNames(isWhole ? [1440, 320] : [320], paths)

@@ -10,8 +10,8 @@ import { account, lockSession, lockTemplate, trainingSession, trainingTemplate }
 import { until } from '../support/waiting.ts'
 import { startService, unlimited } from '../support/service.ts'
 import { serve } from '../support/serving.ts'
-import { createServer, request } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { startHttpServer } from '../support/http-server.ts'
+import { request } from 'node:http'
 
 const PASSWORD = 'a long enough password'
 const COMPLETE = /^([\d,]+) of \1 records\s+complete as of (?:\d+\s\w+(?:\s\d{4})?,\s)?\d\d:\d\d/
@@ -187,15 +187,12 @@ describe('in a browser', needsChromium, () => {
     await page.getByRole('button', { name: 'Check and use it' }).click()
     await page.getByText(COMPLETE).waitFor()
     await page.getByText('has refused the key').waitFor({ state: 'detached' })
-    const gaps = await page
-      .locator('main, [data-live=source-rounds]')
-      .evaluateAll(lists => lists.map(list => getComputedStyle(list).rowGap))
-    assert.deepEqual(gaps, ['16px', '16px'], 'its cards are as far apart as on other pages')
-    await page.setViewportSize({ width: 1440, height: 900 })
-    const wide = await page
-      .locator('main, [data-live=source-rounds]')
-      .evaluateAll(lists => lists.map(list => getComputedStyle(list).rowGap))
-    assert.deepEqual(wide, ['24px', '24px'])
+    const lists = page.locator('main, [data-live=source-rounds]')
+    for (const [width, gap] of Object.entries({ 320: '16px', 1440: '24px' })) {
+      await page.setViewportSize({ width: Number(width), height: 900 })
+      const gaps = await lists.evaluateAll(all => all.map(list => getComputedStyle(list).rowGap))
+      assert.deepEqual(gaps, [gap, gap], 'its cards are as far apart as on other pages')
+    }
     assert.deepEqual(browser.problems, [])
   })
 
@@ -245,7 +242,7 @@ async function startLimiter(
 ): Promise<Limiter> {
   const counts = { passed: 0, refused: 0 }
   const sent: number[] = []
-  const server = createServer((incoming, response) => {
+  const server = await startHttpServer((incoming, response) => {
     const now = performance.now()
     while (sent.length > 0 && now - (sent[0] ?? 0) >= minuteMs) sent.shift()
     if (sent.length >= perMinute) {
@@ -264,14 +261,5 @@ async function startLimiter(
     outgoing.on('error', () => response.destroy())
     outgoing.end()
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  return {
-    url: `http://127.0.0.1:${port}`,
-    counts,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections()
-      await new Promise(resolve => server.close(resolve))
-    },
-  }
+  return { ...server, counts }
 }

@@ -56,7 +56,7 @@ describe('a year of the sample', () => {
     assert.match(notes, new RegExp(`Training sessions [\\d,]+ ${numberText(training.passed)} passed \\(`))
     assert.equal(cells.get('Repetitions'), numberText(training.repsMeasured))
     const metres = training.distanceMeters + training.distanceApproximateMeters
-    const [, amount = '', unit] = /Repetitions [\d,]+ (?:≈ )?([\d,.]+)\s(k?m) /.exec(notes) ?? []
+    const [, amount = '', unit] = /Repetitions [\d,]+ Distance (?:≈ )?([\d,.]+)\s(k?m) /.exec(notes) ?? []
     const shown = Number(amount.replaceAll(',', '')) * (unit === 'km' ? 1000 : 1)
     assert.ok(Math.abs(shown - metres) <= (unit === 'km' ? 51 : 0.5), `${amount} ${unit}`)
     assert.ok(notes.includes(asRead(`${hoursText(training.durationMeasured)} of training`)))

@@ -11,7 +11,7 @@ import { isWhole } from '../support/sweeps.ts'
 
 const repository = join(import.meta.dirname, '../..')
 const isUsable = process.getuid?.() === 0 && existsSync(join(repository, '.git'))
-const skip = isUsable ? needs('debootstrap', 'unshare', 'npm').skip : 'needs root and a history'
+const skip = isUsable ? needs('mmdebstrap', 'unshare', 'npm').skip : 'needs root and a history'
 const CERTIFICATES = '/etc/ssl/certs/ca-certificates.crt'
 const [DEMO = '', TEST = ''] = Array.from(
   readFileSync(join(repository, 'README.md'), 'utf8').matchAll(/```sh\n(.*)\n```/g),
@@ -66,8 +66,8 @@ function makeRoot(root: string) {
   const [, release = ''] = /^VERSION_CODENAME=(.*)$/m.exec(readFileSync('/etc/os-release', 'utf8')) ?? []
   const targets = ['indextargets', '--format', '$(REPO_URI)', 'Created-By: Packages', `Codename: ${release}`]
   const [mirror = ''] = execFileSync('apt-get', targets, { encoding: 'utf8' }).split('\n')
-  const packages = '--include=git,ca-certificates,libatomic1'
-  execFileSync('debootstrap', ['--variant=minbase', packages, release, root, mirror], { stdio: 'pipe' })
+  const options = ['--variant=minbase', '--include=git,ca-certificates,libatomic1', '--dpkgopt=force-unsafe-io']
+  execFileSync('mmdebstrap', [...options, release, root, mirror], { stdio: 'pipe' })
   const folders = (process.env['PATH'] ?? '').split(':').filter(path => !path.includes('node_modules'))
   const find = (name: string) =>
     realpathSync(folders.map(path => join(path, name)).find(path => existsSync(path)) ?? assert.fail(name))

@@ -5,6 +5,7 @@ import { needsChromium, openPage } from '../support/chromium.ts'
 import { world } from '../support/records.ts'
 import { referencePaths, testReference } from '../support/reference.ts'
 import { startService, type TestService } from '../support/service.ts'
+import { everySecond } from '../support/sweeps.ts'
 
 describe('every page of the reference', () => {
   let service: TestService
@@ -14,7 +15,7 @@ describe('every page of the reference', () => {
   after(() => service[Symbol.asyncDispose]())
 
   testReference('light', 1280, referencePaths, () => service)
-  testReference('dark', 320, referencePaths, () => service)
+  testReference('dark', 320, everySecond(referencePaths), () => service)
 
   test('its links work without scripts', needsChromium, async () => {
     await using browser = await openPage({ javaScriptEnabled: false })

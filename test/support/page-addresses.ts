@@ -25,11 +25,11 @@ const NEEDS_MORE: Examples = {
   '/settings/passkeys/:id/remove': 'needs a passkey',
 }
 
-/** An address of each page, files left out. */
-export function pageAddresses(examples: Examples): string[] {
-  return pages.flatMap(({ method, path, isDownload = false }) => {
+/** An address of each page, files left out; with `hasRecords` of those that show records. */
+export function pageAddresses(examples: Examples, { hasRecords = false } = {}): string[] {
+  return pages.flatMap(({ method, path, reads, isDownload = false }) => {
     const example = examples[path] ?? examples[path.replace(/\/delete$/, '')] ?? NEEDS_MORE[path]
-    if (method === 'POST' || isDownload || typeof example === 'string') return []
+    if (method === 'POST' || isDownload || typeof example === 'string' || (hasRecords && reads === null)) return []
     if (path.includes(':id') && example === undefined) throw new Error(`name a record to show on ${path}`)
     return [path.replace(':id', String(example))]
   })

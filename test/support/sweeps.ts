@@ -10,6 +10,11 @@ export function sweep(sample: number, all: number): number {
 /** Whether this run goes through all cases. */
 export const isWhole = process.env['TEST_EXHAUSTIVE'] === 'on'
 
+/** Of the pages of a sweep, those of a sample. */
+export function everySecond<Page>(pages: readonly Page[]): readonly Page[] {
+  return pages.filter((_, index) => isWhole || index % 2 === 0)
+}
+
 /** The only case to run, as a failure named it. */
 const only = process.env['TEST_CASE']
 

@@ -1,6 +1,6 @@
 import { formatDate } from '../../contract/time.ts'
 import { daysCalendar, SHADES } from '../charts/days.ts'
-import { boxes } from '../charts/plane.ts'
+import { boxes, valueScale } from '../charts/plane.ts'
 import { html, type Html } from '../html.ts'
 import { stat } from '../layout/components.ts'
 import { dayBars, lastResults, weekBars } from './parts.ts'
@@ -20,22 +20,23 @@ function tile(title: string, figure: string, unit: string, note: string, drawing
 }
 
 const grades = (digits: string) => [...digits].map(digit => ({ value: 84 + Number(digit), isPassed: digit !== '0' }))
-const heightOf = (grade: number) => (98 - grade) * 6
-const usual = boxes('usual', [{ x: [0, 100], y: [heightOf(92), heightOf(88)] }])
+const scale = valueScale([80, 100], grade => `${grade}\u00a0%`)
+const usual = boxes('usual', [{ x: [0, 100], y: [scale.y(92), scale.y(88)] }])
 const bars = (digits: string) => dayBars([...digits].map(digit => Number(digit) * 11))
-const weeks = (digits: string) =>
-  html`${bars(digits)}<span class="ends small muted"><span>12 weeks ago</span><span>This week</span></span>`
+const ends = (...texts: readonly string[]) =>
+  html`<span class="ends small muted">${texts.map(text => html`<span>${text}</span>`)}</span>`
+const weeks = (digits: string) => html`${bars(digits)}${ends('12 weeks ago', 'This week')}`
 
 const LOCK = html`
   <section class="card tile wide">
     <h2>Seven day lock</h2>
     <dl class="stats">${stat('So far', '2 d 5 h', 'of 7 d')}${stat('Planned end', 'in 4 d 19 h')}${stat('Days locked', '18', 'of 28')}</dl>
-    <div class="days-strip">${bars('0038996000059996000399960794')}<span class="ends small muted"><span>28 d ago</span><span>Hours locked by day, of 24</span><span>Today</span></span></div>
+    <div class="days-strip">${bars('0038996000059996000399960794')}${ends('28 d ago', 'Hours locked by day, of 24', 'Today')}</div>
   </section>
 `
 
 const AS_USUAL = '◆ as usual (88 to 92\u00a0%)'
-const LAST_TEN = lastResults(grades('4656577086'), heightOf, '90', usual, 72)
+const LAST_TEN = html`<div class="plot">${lastResults(grades('4656577086'), scale.y, '90', html`${scale.axes}${usual}`, 112)}</div>${ends('10 sessions ago', 'The last one')}`
 const BY_NOW = 'usually 1,500 to 1,760 by now'
 
 export const EXAMPLE_OVERVIEW = [

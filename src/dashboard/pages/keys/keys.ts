@@ -82,6 +82,7 @@ async function showKeys(visit: Visit) {
       ? html`<span class="muted" id="why">${why}</span><button class="primary" disabled aria-describedby="why">Create key</button>`
       : html`<a class="button primary" href="/keys/new">Create key</a>`
   const isEmpty = keys.length === 0
+  const examples = html`<p>Examples: ${offered.map(([title, file], index) => html`${index > 0 && ', '}<a href="/keys/examples#${basename(file)}">${title}</a>`)}.</p>`
   return view({
     title: 'API keys',
     lead: isEmpty ? undefined : `${inUse} of ${MAX_ACTIVE_KEYS} keys`,
@@ -90,17 +91,19 @@ async function showKeys(visit: Visit) {
       ${entitled ? nothing : withoutTier(visit, keys.length, tierEnded)}
       ${
         isEmpty
-          ? emptyState('No keys yet', 'A key lets other software read your history, not change it.')
-          : card('Your keys', keyTable(visit, keys, entitled))
+          ? emptyState('No keys yet', 'A key lets other software read your history, not change it.', examples)
+          : html`
+              ${card('Your keys', keyTable(visit, keys, entitled))}
+              ${card(
+                'Use a key',
+                html`
+                  <p>A first request, with the key in <code>LOCKSTEP_TOKEN</code>. A key is shown once, when it is created.</p>
+                  ${code(curlLine(visit.site.baseUrl, testPathOf(keys[0])), 'curl command')}
+                  ${examples}
+                `,
+              )}
+            `
       }
-      ${card(
-        'Use a key',
-        html`
-          <p>A first request. <code>LOCKSTEP_TOKEN</code> holds the key, which is shown once, when it is created.</p>
-          ${code(curlLine(visit.site.baseUrl, testPathOf(keys[0])), 'curl command')}
-          <p>Examples: ${offered.map(([title, file], index) => html`${index > 0 && ', '}<a href="/keys/examples#${basename(file)}">${title}</a>`)}.</p>
-        `,
-      )}
     `,
   })
 }

@@ -20,7 +20,7 @@ import { type TableColumn, fieldColumns, table, TYPED, paginate, tableFoot } fro
 import { html, type Html, nothing, type Part } from '../../html.ts'
 import { label } from '../../text/labels.ts'
 import { recordName } from '../../text/names.ts'
-import { countText, dateTime, durationText, minutesText, NONE, numberText } from '../../text/text.ts'
+import { countText, dateText, dateTime, durationText, minutesText, NONE, numberText } from '../../text/text.ts'
 import { type Ending, endingsOf } from './time.ts'
 import { isTimeHidden, knownEnd, lockText, practiceMark, readLock, stateMark, stateName } from './states.ts'
 
@@ -116,19 +116,33 @@ export async function lockRows(
   const endings = known ?? (await endingsOf(visit, withoutPractice(paged.rows), time))
   const rows = paged.rows.map(session => lockRow(session, documents.get(session.id), endings.get(session.id)))
   const isCut = sessions.some(({ at, endAt }) => at < time.from || (endAt ?? until) > time.to)
-  const planned = rows.flatMap(plannedOf)
-  const most = Math.max(0, ...rows.map(row => lengthOf(row, until) ?? 0), ...planned)
-  const plan = `Planned length${rows.some(({ ending }) => ending?.random) ? ', or its shortest and longest' : ''}`
   return html`
     ${isCut && html`<p class="small muted">Rows count whole locks, the figures above only what is in these days.</p>`}
+    ${lockTable(visit, rows)}
+    ${tableFoot(path, query, paged)}
+  `
+}
+
+/** Locks with bars of one scale, and what they mean. Without names, the first column says when they started. */
+export function lockTable(visit: Visit, rows: readonly LockRow[], hasNames = true): Html {
+  const until = countedUntil(visit.viewer.asOf, visit.now)
+  const planned = rows.flatMap(plannedOf)
+  const most = Math.max(0, ...rows.map(row => lengthOf(row, until) ?? 0), ...planned)
+  return html`
     ${legendOf([
       ['solid', stateName('locked', visit.viewer)],
       ['usual', 'Lasted'],
-      ...(planned.length > 0 ? ([['tick', plan]] as const) : []),
+      ...(planned.length > 0
+        ? ([['tick', planText(rows.some(({ ending }) => ending?.random !== undefined))]] as const)
+        : []),
     ])}
-    ${table('Locks', lockColumns(visit, most), rows, { id: 'session-table' })}
-    ${tableFoot(path, query, paged)}
+    ${table('Locks', lockColumns(visit, most, hasNames), rows, { id: 'session-table' })}
   `
+}
+
+/** What ticks across bars of lengths are. */
+export function planText(hasRandom: boolean): string {
+  return `Planned length${hasRandom ? ', or its shortest and longest' : ''}`
 }
 
 /** How long a lock was, or has been; undefined if that is not known. */
@@ -161,7 +175,7 @@ export function lockRow(session: LockStats, document: string | undefined, ending
   }
 }
 
-/** Bars are drawn up to `most` milliseconds, if it is more than 0. Without names, the first column says when locks started. */
+/** Bars are drawn up to `most` milliseconds, if it is more than 0. */
 export function lockColumns(
   { viewer, now }: Pick<Reader, 'viewer' | 'now'>,
   most = 0,
@@ -181,9 +195,7 @@ export function lockColumns(
       cell: row => html`<a href="/locks/${row.id}">${(hasNames ? named : started)(row)}</a>${marksOf(viewer, row)}`,
     },
     ...(hasNames ? [{ title: label('startDate'), line: 'second', cell: started } as const] : []),
-    ...(most > 0
-      ? []
-      : [{ title: 'Lasted', numeric: true, line: 'second', before: 'lasted ', cell: lastedText } as const]),
+    { title: label('endDate'), cell: row => (knownEnd(row) === null ? NONE : dateText(viewer, knownEnd(row) ?? 0)) },
     {
       title: html`${stateName('locked', viewer)}${most > 0 && barEnds('0', durationText(most / 1000))}`,
       numeric: most === 0,

@@ -22,6 +22,7 @@ import {
   lockTime,
   endAhead,
   missingEnd,
+  isLastDay,
   plannedEndDistance,
   tickingTime,
 } from './time.ts'
@@ -78,7 +79,7 @@ const MAX_JUDGED = 400
 
 type Active = Awaited<ReturnType<typeof activeLock>>
 
-/** The running lock, which leads to its page, with what is planned. */
+/** The running lock, which leads to its page, with what is planned; on the last day the heading says when it ends. */
 function nowLine({ viewer, now }: Visit, active: NonNullable<Active>): Html {
   const until = countedUntil(viewer.asOf, now)
   const end = endAhead(viewer, active, viewer.subject.id, until)
@@ -88,7 +89,9 @@ function nowLine({ viewer, now }: Visit, active: NonNullable<Active>): Html {
     html`<a href="/locks/${active.id}">${recordName(viewer, 'lock', readLock(active.document))}</a>${practiceMark(active.rules)}`,
     active.at > until || end !== undefined ? nothing : tickingTime(active.at, { until, now }),
     missing === undefined
-      ? html`planned end ${dateTime(viewer, active.plannedEnd ?? 0)} (${plannedEndDistance(active, until)})`
+      ? end !== undefined && isLastDay(active, end, until)
+        ? `planned end ${plannedEndDistance(active, until)}`
+        : html`planned end ${dateTime(viewer, active.plannedEnd ?? 0)} (${plannedEndDistance(active, until)})`
       : missing === HIDDEN
         ? HIDDEN
         : nothing,

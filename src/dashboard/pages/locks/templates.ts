@@ -3,10 +3,9 @@ import type { LockTemplate } from '../../../contract/lock-templates.ts'
 import { readKnownTime, countedUntil } from '../../../stats/known-time.ts'
 import { lockHistory } from '../../../stats/lock-history.ts'
 import { lockRecords, someLocks } from '../../../stats/lock-queries.ts'
-import { latestLocks, lockTemplates, type TemplateUse, withUses } from '../../../stats/lock-template-queries.ts'
-import { boxes, levels, markText } from '../../charts/plane.ts'
+import { latestLengths, lockTemplates, type TemplateUse, withUses } from '../../../stats/lock-template-queries.ts'
+import { boxes, tickAt } from '../../charts/plane.ts'
 import { medianOf } from '../../../contract/numbers.ts'
-import { DAY_MS, HOUR_MS } from '../../../contract/time.ts'
 import { legendOf } from '../../charts/picture.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
 import { label } from '../../text/labels.ts'
@@ -28,8 +27,8 @@ import {
 } from '../../layout/components.ts'
 import { dateText, durationText, NONE, numberText, partText, unbroken } from '../../text/text.ts'
 import { stateName } from './states.ts'
-import { lockColumns, lockRow } from './list.ts'
-import { leastNews, strip, tenLinks } from '../parts.ts'
+import { lockRow, lockTable, planText } from './list.ts'
+import { barEnds, leastNews, spanCell } from '../parts.ts'
 import { endingOf, rangeOf } from './time.ts'
 
 const OF_TEMPLATES = { section: 'lockTemplates', area: 'lkbx' } as const
@@ -43,13 +42,12 @@ async function showTemplates(visit: Visit) {
   const { store, viewer, pageAccess, path, query } = visit
   const all = await lockTemplates.all(store, pageAccess.templates('lock_template'))
   const access = pageAccess.ofAll('lock_session')
-  const [used, latest] = [await withUses(store, all, access), await latestLocks(store, access)]
+  const [used, latest] = [await withUses(store, all, access), await latestLengths(store, access)]
   const shown = paginate(
     used.toSorted((a, b) => (b.last ?? 0) - (a.last ?? 0)),
     query,
   )
   for (const owner of shown.rows.flatMap(({ owners }) => owners)) pageAccess.note('lkbx', owner)
-  const drawn = shown.rows.map(({ record }) => ({ record, locks: latest.get(record.id) ?? [] }))
   return view({
     title: 'Lock templates',
     lead: leastNews(
@@ -67,15 +65,15 @@ async function showTemplates(visit: Visit) {
             'No lock templates yet',
             'This page will show the rules that lock sessions start from: how long they last, when breaks are due, and what changes their length.',
           )
-        : html`<section class="card" id="sessions">${legendOf(lengthsLegend(viewer, drawn))}${table('Lock templates', lockTemplateColumns(viewer, latest), shown.rows)}${tableFoot(path, query, shown)}</section>`,
+        : html`<section class="card" id="sessions">${legendOf([
+            ['solid', 'Median length of the last ten'],
+            ['tick', planText(shown.rows.some(({ record }) => record.isRandomDuration))],
+          ])}${table('Lock templates', lockTemplateColumns(viewer, medianColumn(shown.rows, latest)), shown.rows)}${tableFoot(path, query, shown)}</section>`,
   })
 }
 
-type Latest = Awaited<ReturnType<typeof latestLocks>>
-type Lasted = NonNullable<ReturnType<Latest['get']>>
-
-/** The columns of templates; on a page, with drawings of the last locks, the one that was used last is the first. */
-export function lockTemplateColumns(viewer: Viewer, latest?: Latest): TableColumn<TemplateUse>[] {
+/** The columns of templates; on a page, with that of their lengths, the one that was used last is the first. */
+export function lockTemplateColumns(viewer: Viewer, lengths?: TableColumn<TemplateUse>): TableColumn<TemplateUse>[] {
   return [
     {
       title: label('name'),
@@ -83,35 +81,43 @@ export function lockTemplateColumns(viewer: Viewer, latest?: Latest): TableColum
       cell: ({ record, runningSince }) =>
         html`<a href="/lock-templates/${record.id}">${recordName(viewer, 'lockTemplate', record)}</a>${runningSince === undefined ? nothing : html` <span class="state on">In use</span>`}${record.isTestLock ? html` <span class="state">${label('isTestLock')}</span>` : nothing}<div class="small muted">${dotted(`${lengthText(record)} planned`, breaksRule(viewer, record))}</div>`,
     },
-    ...(latest === undefined
-      ? []
-      : [
-          {
-            title: 'Last ten, each on a scale of its own',
-            line: 'second',
-            cell({ record }: TemplateUse) {
-              const locks = latest.get(record.id)
-              if (locks === undefined) return html`<span class="muted">None has ended yet</span>`
-              return strip(lengthBars(record, locks))
-            },
-          } as const,
-        ]),
+    ...(lengths === undefined ? [] : [lengths]),
     {
       title: stateName('completed', viewer),
       numeric: true,
-      line: 'first',
+      line: 'second',
       unit: '\u00a0completed',
       cell: completedText,
     },
     {
-      title: latest ? html`Last\u00a0used<span aria-hidden="true"> ↓</span>` : 'Last used',
-      sorted: latest && 'descending',
+      title: lengths ? html`Last\u00a0used<span aria-hidden="true"> ↓</span>` : 'Last used',
+      sorted: lengths && 'descending',
       numeric: true,
       line: 'second',
       before: 'last used ',
       cell: ({ last }) => (last === null ? 'never' : dateText(viewer, last)),
     },
   ]
+}
+
+/** How long the last locks were, as bars of one scale with ticks at what is planned. */
+function medianColumn(
+  shown: readonly TemplateUse[],
+  latest: ReadonlyMap<number, readonly number[]>,
+): TableColumn<TemplateUse> {
+  const medianFor = ({ record }: TemplateUse) => medianOf(latest.get(record.id) ?? [])
+  const most = Math.max(1, ...shown.flatMap(use => [medianFor(use) ?? 0, ...rangeOf(use.record)]))
+  const x = (length: number) => (length * 100) / most
+  return {
+    title: html`Length${barEnds('0', durationText(most / 1000))}`,
+    line: 'first',
+    cell(use) {
+      const median = medianFor(use)
+      const ticks = [...new Set(rangeOf(use.record))].filter(length => length > 0).map(length => tickAt(x(length)))
+      const bar = median !== undefined && boxes('solid', [{ x: [0, x(median)], y: [0, 100] }])
+      return spanCell(median === undefined ? NONE : durationText(median / 1000), html`${bar}${ticks}`)
+    },
+  }
 }
 
 /** `1 h break every 12 h`, `no breaks`. Discreet mode hides rules. */
@@ -128,64 +134,6 @@ function completedText({ record, sessions, completed }: TemplateUse): Part {
     : unbroken(`${numberText(completed)} of ${numberText(sessions)}`)
 }
 
-/** Bars of how long locks lasted, with a line at the length that is planned, or on a band where it is random; in a row, only the last one has a text. */
-function lengthBars(template: LockTemplate, locks: Lasted, isInRow = true): Html {
-  const [shortest, longest] = rangeOf(template)
-  const most = Math.max(1, longest, ...locks.map(({ length }) => length))
-  const y = (length: number) => 98 - (length * 84) / most
-  const slots = isInRow ? 10 : locks.length
-  const step = 100 / slots
-  const planned = [100 - step * locks.length, 100] as const
-  const bars = locks.map(({ length, completed }, index) => {
-    const x = (slots - locks.length + index + 0.5) * step
-    const units = Math.round((length * 10) / unitOf(locks)) / 10
-    const box = { x: [x - 3.5, x + 3.5], y: [y(length), y(0)] } as const
-    return html`${boxes(completed > 0 ? 'solid' : 'missed', [box])}${!isInRow && units > 0 && markText(x, y(length), numberText(units))}`
-  })
-  const last = isInRow && markText(100, 50, durationText((locks.at(-1)?.length ?? 0) / 1000), ' at-end')
-  return plannedLook(template) === 'usual'
-    ? html`${boxes('usual', [{ x: planned, y: [y(longest), y(shortest)] }])}${bars}${last}`
-    : html`${bars}${plannedLook(template) && levels('goal', [{ x: planned, y: y(longest) }])}${last}`
-}
-
-/** In days, or hours where none lasted two days. */
-function unitOf(locks: Lasted): number {
-  return locks.some(({ length }) => length >= 2 * DAY_MS) ? DAY_MS : HOUR_MS
-}
-
-function plannedLook(template: LockTemplate): 'usual' | 'goal' | undefined {
-  const [shortest, longest] = rangeOf(template)
-  return shortest < longest ? 'usual' : longest > 0 ? 'goal' : undefined
-}
-
-function lengthsLegend(viewer: Viewer, drawn: readonly { readonly record: LockTemplate; readonly locks: Lasted }[]) {
-  const looks = drawn.flatMap(({ record, locks }) => [
-    locks.length > 0 && plannedLook(record),
-    ...locks.map(({ completed }) => (completed > 0 ? 'solid' : 'missed')),
-  ])
-  const completed = stateName('completed', viewer)
-  const names = { solid: completed, missed: 'Not completed', goal: 'Planned', usual: 'Planned range' }
-  return Object.entries(names).filter(([look]) => looks.some(one => one === look))
-}
-
-/** How long the last locks were. */
-function lengthsCard(viewer: Viewer, template: LockTemplate, locks: Lasted): Html {
-  if (locks.length < 2) return nothing
-  const lengths = locks.map(({ length }) => length)
-  const lengthOf = (length = 0) => durationText(length / 1000)
-  const nameOf = ({ length, completed }: Lasted[number]) =>
-    `${durationText(length / 1000)}, ${completed > 0 ? stateName('completed', viewer).toLowerCase() : 'not completed'}`
-  return card(
-    `Length of the last ${locks.length}, in ${unitOf(locks) === DAY_MS ? 'days' : 'hours'}`,
-    html`
-      <p class="summary"><b>${lengthOf(medianOf(lengths))}</b> median; they lasted from ${lengthOf(Math.min(...lengths))} to ${lengthOf(Math.max(...lengths))}</p>
-      <div class="plot">${strip(lengthBars(template, locks, false), 144)}${tenLinks(viewer, '/locks', locks, nameOf)}</div>
-      ${legendOf(lengthsLegend(viewer, [{ record: template, locks }]))}
-    `,
-    { id: 'lengths' },
-  )
-}
-
 async function showTemplate(visit: Visit) {
   const { store, viewer, pageAccess, id, now, path, query } = visit
   const template = (await lockTemplates.find(store, pageAccess.ofAll('lock_template'), [id])).get(id)
@@ -196,7 +144,7 @@ async function showTemplate(visit: Visit) {
   const { asOf } = await readKnownTime(store, viewer.session.accountId, owner, now)
   const until = countedUntil(asOf, now)
   const ofAll = pageAccess.ofAll('lock_session')
-  const [[use], latest] = [await withUses(store, [template], ofAll), await latestLocks(store, ofAll)]
+  const [[use], latest] = [await withUses(store, [template], ofAll), await latestLengths(store, ofAll)]
   for (const user of use?.owners ?? []) pageAccess.note('lkbx', user)
   const shown = paginate(entries, query)
   const ids = shown.rows.map(entry => entry.id)
@@ -220,17 +168,17 @@ async function showTemplate(visit: Visit) {
       apiPath: `/api/v1/lkbx/templates/${record.id}`,
       json: document,
       summary: () => html`
-        ${use === undefined || use.last === null ? nothing : useStats(viewer, use)}
-        ${lengthsCard(viewer, record, latest.get(id) ?? [])}
+        ${use === undefined || use.last === null ? nothing : useStats(viewer, use, latest.get(id) ?? [])}
         ${card('Rules', html`${facts(shownRules(viewer, record))}${viewer.discreet ? html`<p class="muted">The other rules are not shown while names are hidden.</p>` : nothing}`, { id: 'rules' })}
-        ${card('Locks with this template', rows.length === 0 ? html`<p class="muted">No lock has started from this template.</p>` : html`${table('Locks with this template', lockColumns(visit, 0, areNamed), rows, { id: 'session-table' })}${tableFoot(path, query, shown)}`, { id: 'sessions' })}
+        ${card('Locks with this template', rows.length === 0 ? html`<p class="muted">No lock has started from this template.</p>` : html`${lockTable(visit, rows, areNamed)}${tableFoot(path, query, shown)}`, { id: 'sessions' })}
       `,
     }),
   })
 }
 
-function useStats(viewer: Viewer, use: TemplateUse): Html {
+function useStats(viewer: Viewer, use: TemplateUse, lengths: readonly number[]): Html {
   const { last, sessions, completed } = use
+  const lengthOf = (length = 0) => durationText(length / 1000)
   return stats(
     sessions > 0 &&
       !use.record.isTestLock &&
@@ -240,6 +188,12 @@ function useStats(viewer: Viewer, use: TemplateUse): Html {
         `${partText(completed, sessions)} of those that ended`,
       ),
     stat('Planned', lengthText(use.record)),
+    lengths.length > 1 &&
+      stat(
+        'Median length',
+        lengthOf(medianOf(lengths)),
+        `of the last ${lengths.length}: ${lengthOf(Math.min(...lengths))} to ${lengthOf(Math.max(...lengths))}`,
+      ),
     stat('Last used', dateText(viewer, last ?? 0)),
   )
 }
@@ -262,15 +216,19 @@ export function rulesOf(template: LockTemplate): Rule[] {
     ],
     template.isBreakEnabled && breakPenalty > 0 && ['A late break', `adds ${durationText(breakPenalty)}`],
     template.isBreakEnabled && template.breakKeyholderOnly && ['Breaks are started', 'only by the keyholder'],
-    // Their units are not known.
-    template.isDeepthroatEnabled && ['Task credit', `takes off ${numberText(template.deepthroatTimeReduction)}`],
-    template.isShameEnabled && ['Penalty votes', `add ${numberText(template.shameTimeAdd)}`],
+    template.isDeepthroatEnabled && [
+      'Task credit',
+      `takes off ${numberText(template.deepthroatTimeReduction)} ${UNIT_UNKNOWN}`,
+    ],
+    template.isShameEnabled && ['Penalty votes', `add ${numberText(template.shameTimeAdd)} ${UNIT_UNKNOWN}`],
     template.isEmergencyUnlockEnabled && ['Emergency unlock', 'possible'],
     ['Remaining time', template.isTimeDisplayed ? 'shown' : 'hidden'],
     template.isTestLock && ['Figures', 'not counted'],
   ]
   return rules.filter(rule => rule !== false)
 }
+
+const UNIT_UNKNOWN = '(unit\u00a0unknown)'
 
 export function lengthText({ isRandomDuration, minDuration, maxDuration, duration }: LockTemplate): string {
   return isRandomDuration

@@ -47,12 +47,16 @@ export function lockState(viewer: Viewer, lock: LockStats, owner: number, until:
         : current.type === 'break'
           ? 'On a break'
           : 'Open'
-  // As its length is counted: the first 24 hours are the first day.
   const end = endAhead(viewer, lock, owner, until)
   const days = end === undefined ? 0 : Math.ceil((end - lock.at) / DAY_MS)
   const day = Math.floor((until - lock.at) / DAY_MS) + 1
-  const last = end !== undefined && day === days ? `, until ${momentText(viewer, end, until)}` : ''
+  const last = end !== undefined && isLastDay(lock, end, until) ? `, until ${momentText(viewer, end, until)}` : ''
   return `${state}, ${unbroken(`day ${numberText(day)}${days < 2 ? '' : ` of ${numberText(days)}`}`)}${last}`
+}
+
+/** Of days as a length is counted: the first 24 hours are the first day. */
+export function isLastDay({ at }: LockStats, end: number, until: number): boolean {
+  return Math.floor((until - at) / DAY_MS) + 1 === Math.ceil((end - at) / DAY_MS)
 }
 
 /** `13 h 2 min since the last break`: for how long. Without events, nobody knows. */

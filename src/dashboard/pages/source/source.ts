@@ -189,7 +189,7 @@ function summaryOf({ viewer, now }: Visit, { rows, gone, setAside, completedAt }
   if (known === left && completedAt === null) return NOTHING_YET
   const time = completedAt === null ? undefined : momentText(viewer, Date.parse(completedAt), now)
   return dotted(
-    `${numberText(Math.max(0, known - setAside))} of ${countText(known, 'record')}${left > 0 ? `, ${numberText(left)} of them gone there` : ''}`,
+    `${numberText(Math.max(0, known - setAside))} of ${countText(known, 'record')}`,
     setAside > 0 && `${numberText(setAside)} could not be stored`,
     time === undefined ? 'no complete copy yet' : `${setAside > 0 ? '' : 'complete '}as of ${time}`,
   )
@@ -253,7 +253,8 @@ function roundOf({ viewer, now }: Visit, connection: Connection, source: SourceS
         { title: 'Arrived', numeric: true, cell: row => (known.has(row.kind) ? numberText(row.read) : NONE) },
         { title: 'Of', numeric: true, cell: ({ total }) => (total === null ? NONE : numberText(total)) },
       ],
-      sourceLists.map(({ kind }) => known.get(kind) ?? { kind, read: 0, total: null }),
+      // A round that looks for what is new need not read every kind.
+      sourceLists.flatMap(({ kind }) => known.get(kind) ?? (isFurther ? [] : { kind, read: 0, total: null })),
       { look: 'compact' },
     )}
     <p class="muted">${isFurther ? `${countText(sum(Object.values(source.rows)), 'record')} before this round${read === 0 ? '' : `, ${numberText(read)} of them read again so far`}.` : read === 0 ? 'Nothing has arrived yet.' : `${countText(read, 'record')} so far.`}${left === undefined ? '' : ` About ${durationText(left > 60 ? Math.ceil(left / 60) * 60 : left)} left.`}${pauseText(progress, now)}</p>
@@ -289,6 +290,7 @@ function actionsOf(visit: Visit, connection: Connection, source: SourceStatus | 
   const needsKey = state !== 'done' && (key === null || problemNow(visit, connection, source)?.needsKey === true)
   const canGoOn = state === 'stopped' && !needsKey
   const isComplete = source?.completedAt != null
+  const gone = sum(Object.values(source?.gone ?? {}))
   return html`
     <div class="buttons">
       ${needsKey ? link('key', 'Change key', true) : nothing}
@@ -301,7 +303,7 @@ function actionsOf(visit: Visit, connection: Connection, source: SourceStatus | 
         <div class="buttons">
           ${needsKey ? nothing : link('key', state === 'done' ? 'Copy again with a key' : 'Change key')}
           ${source === undefined ? nothing : link('locks', 'Lock sessions by number')}
-          ${source === undefined || sum(Object.values(source.gone)) === 0 ? nothing : link('gone', 'Remove what is gone there')}
+          ${gone > 0 && link('gone', `Remove what is gone there (${numberText(gone)})`)}
           ${link('forget', key === null ? 'Forget this source' : 'Stop and forget the key')}
         </div>
     </details>

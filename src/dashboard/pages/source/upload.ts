@@ -145,8 +145,12 @@ async function showForm(visit: Visit, problem?: string) {
     problem,
     sendsFiles: true,
     body: html`
-      <p>Exports from the settings of another Lockstep, saved responses of this API, and CSV files of the pages <em>Training</em> and <em>Locks</em>; also compressed (gzip, zstd) or encrypted (age). Only your own records are taken from them. Records that do not say whose they are count as yours: when you save responses, ask for your own only.</p>
-      <p>Or fill in a table: <a href="/source/upload/training.csv" download>training sessions</a>, <a href="/source/upload/locks.csv" download>lock sessions</a>. Write times as <span class="nowrap">2026-02-16 18:00</span>, in your time zone.</p>
+      <ul>
+        <li>An export of another Lockstep, from its settings.</li>
+        <li>A table saved as CSV: one of the pages <em>Training</em> and <em>Locks</em>, or an empty one that you fill in (<a href="/source/upload/training.csv" download>training</a>, <a href="/source/upload/locks.csv" download>locks</a>). Write times as <span class="nowrap">2026-02-16 18:00</span>, in your time zone.</li>
+        <li>A saved response of the API.</li>
+      </ul>
+      <p class="muted">It may be compressed (gzip, zstd) or encrypted (age). Only your own records are taken from it; those that do not say whose they are count as yours.</p>
       <label>Files <span class="muted">${numberText(uploads.maxBytes / 1024 / 1024)} MB together, ${limits.uploadFiles.max} at most</span>
         <input type="file" name="file" multiple required${problem === undefined ? nothing : html` aria-describedby="problem"`}>
       </label>

@@ -239,25 +239,24 @@ function totalTiles(viewer: Viewer, shown: ShownTraining): Html {
   const scope = scopeOf(query, period)
   const percent = passedPercent ?? 0
   const rate = html`${numberText(passed)} passed (${figure(`passedPercent ${scope}`, percent, percentText(percent))})`
-  const grade = {
-    name: 'Median grade',
-    of: 'medianGrade',
-    value: summary.grade?.median ?? null,
-    before: before && (before.grade?.median ?? null),
-    note: period === undefined ? 'of all sessions' : undefined,
-    ...GRADES,
-  }
-  const counted = {
-    name: 'Sessions',
-    of: 'sessions',
-    value: sessions,
-    before: then?.sessions,
-    text: numberText,
-    note: query.passed === undefined ? rate : undefined,
-  }
   return figureTiles(
     [
-      ...(period === undefined ? [counted, grade] : [grade, counted]),
+      {
+        name: 'Median grade',
+        of: 'medianGrade',
+        value: summary.grade?.median ?? null,
+        before: before && (before.grade?.median ?? null),
+        note: period === undefined ? 'of all sessions' : undefined,
+        ...GRADES,
+      },
+      {
+        name: 'Sessions',
+        of: 'sessions',
+        value: sessions,
+        before: then?.sessions,
+        text: numberText,
+        note: query.passed === undefined ? rate : undefined,
+      },
       { name: 'Repetitions', of: 'reps', value: reps, before: then?.reps, text: numberText },
       {
         name: 'Distance',

@@ -68,7 +68,7 @@ async function showYear(visit: Visit) {
     title,
     actions,
     lead: html`<span class="news">${daysNews(viewer, knownDays(viewer, statistics))}</span>`,
-    body: html`${await yearCards(visit, statistics)}${await allYears(visit)}`,
+    body: html`${await yearCards(visit, statistics)}${await allYears(visit, statistics)}`,
   })
 }
 
@@ -134,11 +134,13 @@ export async function yearCards(reader: Reader, statistics: YearStatistics): Pro
   `
 }
 
-/** The figures of all years, the newest first. Of an area that may not be read nothing is known. */
-async function allYears(reader: Reader): Promise<Html> {
+/** The figures of all years, the newest first, and from when on the first one has some. Of an area that may not be read nothing is known. */
+async function allYears(reader: Reader, { firstTraining, firstLock }: YearStatistics): Promise<Html> {
   const years = await yearsTogether(reader.store, ...askedBy(reader))
   if (years.length < 2) return nothing
   const title = lockText('Time locked', reader.viewer)
+  const first = Math.min(firstTraining?.at ?? Infinity, firstLock?.at ?? Infinity)
+  const since = html` <small class="muted nowrap">since ${shortDay(zoneClock(reader.viewer.timeZone).dayOf(first) * DAY_MS)}</small>`
   const column = { numeric: true, line: 'second' } as const
   type Column = TableColumn<(typeof years)[number]>
   const training: readonly Column[] = [
@@ -149,7 +151,12 @@ async function allYears(reader: Reader): Promise<Html> {
   const cell: Column['cell'] = ({ locks }) => percentText(lockedPercent(locks))
   const share: Column = { ...column, title, before: `${title} `, cell }
   const shown: readonly Column[] = [
-    { title: 'Year', line: 'first', cell: ({ year }) => html`<a href="/year/${year}">${year}</a>` },
+    {
+      title: 'Year',
+      line: 'first',
+      cell: ({ year }) =>
+        html`<a href="/year/${year}">${year}</a>${year === Number(yearOf(reader.viewer, first)) && since}`,
+    },
     ...(years.some(({ sessions }) => sessions > 0) ? training : []),
     ...(years.some(one => one.locks.knownSeconds > 0) ? [share] : []),
   ]
@@ -248,7 +255,7 @@ function figuresOf(viewer: Viewer, { firstTraining, firstLock, total, before }: 
 function distanceOfYear(viewer: Viewer, training: Totals['training']): string {
   const { sessions, unknownDistances, distance, approximateDistance } = training
   if (sessions === unknownDistances) return ''
-  return `${approximateDistance > 0 ? '≈ ' : ''}${longDistanceText(viewer, distance + approximateDistance)}`
+  return `Distance ${approximateDistance > 0 ? '≈ ' : ''}${longDistanceText(viewer, distance + approximateDistance)}`
 }
 
 /** The highest values up to the end of a year, as links, and when they were. */
