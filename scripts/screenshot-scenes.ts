@@ -213,6 +213,7 @@ export async function checkTable(page: Page) {
   if (new URL(start).pathname === '/source/file') {
     // That of the look before.
     await page.getByRole('button', { name: /discard/i }).click()
+    await page.getByText('No file waits here').waitFor()
     await page.goto(new URL('/source/upload', start).href)
   }
   const rows = [

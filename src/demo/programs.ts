@@ -74,7 +74,7 @@ export function trainingTemplates(monday: number): TrainingTemplate[] {
       ownerId: owner,
       name,
       description: 'A program of the sample.',
-      tagline: device === null ? 'Runs on every device' : 'Runs on one device only',
+      tagline: device === null ? 'The same length every time' : 'Short rests between segments',
       message: 'Keep an even pace.',
       isPublic: PUBLIC.includes(id),
       isActive: ACTIVE.includes(id),

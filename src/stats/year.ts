@@ -58,9 +58,11 @@ export async function yearsTogether(store: Store, access: YearAccess, query: Omi
   const history = await trainingHistory(store, access.training)
   const all = await history.select({}, periods[0], periods.at(-1))
   const { periods: sums, spreads } = await history.summary(all, periods)
+  const first = Math.min(since, history.sessions[0]?.at ?? since)
   return shares.map(({ total: locks }, index) => {
     const { sessions = 0, reps = 0 } = sums[index] ?? {}
-    return { year: years[index], sessions, reps, grade: spreads[index]?.median ?? null, locks }
+    const grade = spreads[index]?.median ?? null
+    return { year: years[index], since: index === 0 ? first : undefined, sessions, reps, grade, locks }
   })
 }
 

@@ -55,7 +55,7 @@ describe('the page to keep', () => {
 
   test('says how things were when it was written: the lock, the week and the last session', async () => {
     const [, present = ''] =
-      /<section class="kept" id="present">([^]*?)<section class="card" id="overview">/.exec(page) ?? []
+      /<section class="kept" id="present">([^]*?)<section class="card" id="years">/.exec(page) ?? []
     const text = shownText({ text: present })
     assert.match(text, /^ ?On \d+ \w+ \d{4}, \d\d:\d\d /)
     assert.doesNotMatch(text, /\bago\b/, 'a file is read when that is not true any more')
@@ -74,22 +74,13 @@ describe('the page to keep', () => {
     const range = `tz=UTC&bucket=month&from=${year}-01-01&to=${last}`
     const { total: training } = (await service.fetch(`/api/v1/dtt/stats?${range}`, 'alex')).body.data
     const { total: locks } = (await service.fetch(`/api/v1/lkbx/stats?${range}`, 'alex')).body.data
-    const [, all = ''] = /id="overview">([^]*?)<\/table>/.exec(page) ?? []
-    const years = [...all.matchAll(/<th scope="col" class="number">(\d{4})</g)].map(([, title]) => Number(title))
-    assert.ok(years.includes(year), 'each year is a column')
-    const cells = [...all.matchAll(/<tr><td>[^]*?<\/tr>/g)].map(([row]) => row.split('<td')[2 + years.indexOf(year)])
-    for (const text of [
-      numberText(training.sessions),
-      numberText(training.repsMeasured),
-      asRead(hoursText(training.durationMeasured)),
-      asRead(durationText(locks.lockedSeconds)),
-      numberText(locks.started),
-    ]) {
-      assert.ok(
-        cells.some(cell => cell?.split(/[<>]|, | of training| locks? begun/).includes(text)),
-        text,
-      )
-    }
+    const [, figures = ''] = new RegExp(`id="year-${year}">([^]*?)</dl>`).exec(page) ?? []
+    const texts = figures.split(/[<>]|, | of training| locks? begun/)
+    const sums = [numberText(training.sessions), numberText(training.repsMeasured)]
+    const times = [hoursText(training.durationMeasured), durationText(locks.lockedSeconds)].map(asRead)
+    for (const text of [...sums, ...times, numberText(locks.started)]) assert.ok(texts.includes(text), text)
+    const [, row = ''] = new RegExp(`<a href="#year-${year}">(.*?)</tr>`).exec(page) ?? []
+    for (const sum of sums) assert.ok(row.includes(`>${sum}<`), `${sum} in all years`)
     const client = await service.as('alex')
     const [reps, segments]: [string[], string[]] = [[], []]
     for await (const session of client.all('/api/v1/dtt/sessions', { ownerId: 'me' })) {

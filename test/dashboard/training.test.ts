@@ -192,7 +192,7 @@ test('a training session shows its result, its segments against their targets, a
   // 3 segments of 61 seconds each.
   assert.match(
     text,
-    /Even <pace> First .* 3 min 3 s .* Grade 87 % Passed Repetitions 60 Distance 20 m Segments passed 2 of 2 1 not judged, 1 in the grade /,
+    /Even <pace> First .* 3 min 3 s .* Grade 87 % Passed Repetitions 60 Distance 20 m Segments passed 2 of 2 1 more in the grade, not judged /,
   )
   assert.match(text, /1 Training 80 % 1:01 of 1:00 30 of 20 12\.5 m 2 Training not judged 81 %/)
   const { text: page } = await ann.reader.get('/training/1')
@@ -273,7 +273,7 @@ test('a session that was not passed says how many of its segments were not, and 
   for (const path of ['/', '/training/1']) assert.match(await ann.page(path), / Not passed 2 segments /)
   assert.match(
     await ann.page('/training/3'),
-    / Not passed Training \(no\. 2\) 70 %, passes at 75 % .*Segments passed 1 of 2 /,
+    / Not passed segment 2 Training 70 %, passes at 75 % .*Segments passed 1 of 2 /,
   )
   assert.doesNotMatch(await ann.page('/training/2'), / Passed \d segments/)
 })
@@ -324,7 +324,7 @@ test('a program shows what fails: the grades of the last ten sessions, shaded by
   assert.match(page, /class="day run (one|two|three|more)">\d+<[^]*class="day run none"><svg class="plane mark hollow"/)
   const { text: training } = await ann.reader.get('/training')
   const step =
-    /first and last [\w ]+: <a href="([^"]*)"><data value="(\d+)" data-of="([^"]*)">\d+\s%<[^→]* \([^→]*\) → /
+    /Since the beginning, median grade: <a href="([^"]*)"><data value="(\d+)" data-of="([^"]*)">\d+\s%<[^→]* \([^→]*\) → /
   const [, address = '', value, of = ''] = step.exec(training) ?? []
   assert.equal(dataOf((await ann.reader.get(address.replaceAll('&amp;', '&'))).text).get(of), Number(value))
   assert.match(text, /Sessions passed 12 of 12 100 % All sessions/)
@@ -432,7 +432,7 @@ test('the grades of a period are compared with those of the weeks before; of a b
   await using ann = await open([...records.world, ...lines])
   const text = await ann.page('/training')
   assert.match(text, / Median grade 80 % down\s+from\s+90 % in the 12 weeks before/)
-  assert.doesNotMatch(text, /first and last/)
+  assert.doesNotMatch(text, /Since the beginning/)
 })
 
 test('the median grade of each type is that of the page of its type', async () => {

@@ -225,11 +225,11 @@ test('the records of a year end with it', async () => {
   assert.equal(before.get('Reps in a week'), '500 week of 27 Feb 2023')
   assert.equal(last.get('Reps in a week'), '610 week of 6 May 2024')
   assert.equal(last.get('Reps in a session'), '610 6 May 2024')
-  assert.equal(last.get('Days in a row'), '3 days up to 5 Jun 2024')
+  assert.equal(last.get('Days trained in a row'), '3 days up to 5 Jun 2024')
   // The latest of equal ones.
   const equal = await recordsOf(2025)
   assert.equal(equal.get('Reps in a session'), '610 4 Mar 2025')
-  assert.equal(equal.get('Days in a row'), '3 days up to 6 Mar 2025')
+  assert.equal(equal.get('Days trained in a row'), '3 days up to 6 Mar 2025')
   // The stretch that went on into the next year counts there.
   assert.equal(before.get('Longest locked stretch'), '5 d 20 Dec 2023')
   assert.equal(last.get('Longest locked stretch'), '6 d 31 Dec 2023')

@@ -3,16 +3,14 @@ import { raw } from 'hono/html'
 import { copiedSoFar } from '../../pull/state.ts'
 import { readKnownTime } from '../../stats/known-time.ts'
 import { trainingHistory } from '../../stats/training-history.ts'
-import type { YearStatistics } from '../../stats/year.ts'
 import type { Store } from '../../store/index.ts'
 import { pause } from '../../fairness.ts'
 import { asset } from '../sending.ts'
 import { htmlDocument } from '../layout/layout.ts'
-import { card, table } from '../layout/components.ts'
 import { html, type Html, nothing } from '../html.ts'
 import { type Reader, type Viewer, PageAccess } from '../page.ts'
 import { readOverview } from '../pages/overview/overview.ts'
-import { readYear, totalsOf, yearCards, yearsOf } from '../pages/year/year.ts'
+import { allYears, readYear, yearCards, yearsOf } from '../pages/year/year.ts'
 import { ownName, readPrograms } from '../text/names.ts'
 import { dateTimeText } from '../text/text.ts'
 import { dayOf, keptTableNames, keptTables } from './kept-tables.ts'
@@ -36,17 +34,12 @@ export async function* keptPage(store: Store, keeper: Keeper, now: number): Asyn
   const { sessions } = await trainingHistory(store, reader.pageAccess.sessions('dtt'))
   const days = new Set(sessions.map(({ at }) => dayOf(reader, at)))
   yield asKept(html`<section class="kept" id="present"><h1>${presentText(reader)}</h1>${present}</section>`, days)
-  const all: YearStatistics[] = []
-  const sections: string[] = []
+  yield asKept(await allYears(reader), days)
   for (const year of years) {
     await pause()
-    const statistics = await readYear(reader, year)
-    all.push(statistics)
-    const cards = html`<div class="stack">${await yearCards(reader, statistics)}</div>`
-    sections.push(asKept(html`<section class="kept-year" id="year-${year}"><h1>${year}</h1>${cards}</section>`, days))
+    const cards = html`<div class="stack">${await yearCards(reader, await readYear(reader, year))}</div>`
+    yield asKept(html`<section class="kept-year" id="year-${year}"><h1>${year}</h1>${cards}</section>`, days)
   }
-  yield asKept(card('All years', allYears(reader, all), { id: 'overview' }), days)
-  yield* sections
   yield* keptTables(reader, programs, sessions)
   yield foot
 }
@@ -91,31 +84,13 @@ function headOf({ viewer, now }: Reader, years: readonly number[]): Html {
   const asOf = known === written ? nothing : html`, as of ${known}`
   return html`
     <div class="head"><div><h1>Records of ${ownName(viewer)}</h1><p class="lead">Written ${written}${asOf}. Times in ${viewer.timeZone.replaceAll('_', ' ')}.${viewer.copied === null ? nothing : ' The copy from the other server was not complete.'}</p></div></div>
-    <nav class="kept-contents" aria-label="Contents"><a href="#present">${presentText({ viewer, now })}</a> <a href="#overview">All years</a>${years.map(year => html` <a href="#year-${year}">${year}</a>`)}${Object.entries(keptTableNames).map(([id, name]) => html` <a href="#${id}">${name}</a>`)}</nav>
+    <nav class="kept-contents" aria-label="Contents"><a href="#present">${presentText({ viewer, now })}</a> ${years.length > 1 && html`<a href="#years">All years</a>`}${years.map(year => html` <a href="#year-${year}">${year}</a>`)}${Object.entries(keptTableNames).map(([id, name]) => html` <a href="#${id}">${name}</a>`)}</nav>
   `
 }
 
 /** What is said of the present holds for the time at which the file was written. */
 function presentText({ viewer, now }: Pick<Reader, 'viewer' | 'now'>): string {
   return `On ${dateTimeText(viewer, now)}`
-}
-
-function allYears(reader: Reader, years: readonly YearStatistics[]): Html {
-  const figures = years.map(year => totalsOf(reader, year))
-  const rows = (figures[0] ?? []).map(([name], index) => ({ name, values: figures.map(of => of[index]?.[1]) }))
-  return table(
-    'All years',
-    [
-      { title: html`<span class="hidden">Figure</span>`, cell: ({ name }) => name },
-      ...years.map(({ year }, index) => ({
-        title: String(year),
-        numeric: true,
-        cell: ({ values }: (typeof rows)[number]) => values[index],
-      })),
-    ],
-    rows,
-    { look: 'compact' },
-  )
 }
 
 /**
@@ -125,7 +100,7 @@ function allYears(reader: Reader, years: readonly YearStatistics[]): Html {
 function asKept(markup: Html, days: ReadonlySet<string>): string {
   return markup
     .toString()
-    .replaceAll(/ href="\/(training|locks)\/(\d+)"/g, ' href="#$1-$2"')
+    .replaceAll(/ href="\/(training|locks|year)\/(\d+)"/g, ' href="#$1-$2"')
     .replaceAll(/ href="\/(?:training|locks)\?day=([\d-]+)"/g, (_, date: string) =>
       days.has(date) ? ` href="#day-${date}"` : '',
     )

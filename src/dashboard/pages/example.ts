@@ -31,12 +31,12 @@ const LOCK = html`
   <section class="card tile wide">
     <h2>Seven day lock</h2>
     <dl class="stats">${stat('So far', '2 d 5 h', 'of 7 d')}${stat('Planned end', 'in 4 d 19 h')}${stat('Days locked', '18', 'of 28')}</dl>
-    <div class="days-strip">${bars('0038996000059996000399960794')}${ends('28 d ago', 'Hours locked by day, of 24', 'Today')}</div>
+    <div class="days-strip">${bars('0038996000059996000399960794')}${ends('28 d ago', 'Hours by day, of 24', 'Today')}</div>
   </section>
 `
 
 const AS_USUAL = '◆ as usual (88 to 92\u00a0%)'
-const LAST_TEN = html`<div class="plot">${lastResults(grades('4656577086'), scale.y, '90', html`${scale.axes}${usual}`, 112)}</div>${ends('10 sessions ago', 'The last one')}`
+const LAST_TEN = html`<div class="plot">${lastResults(grades('4656577086'), scale.y, '90', html`${scale.axes}${usual}`, 112)}${ends('10 sessions ago', 'The last one')}</div>`
 const BY_NOW = 'usually 1,500 to 1,760 by now'
 
 export const EXAMPLE_OVERVIEW = [

@@ -22,6 +22,11 @@ export function personName(viewer: Viewer, { id, username }: Person): string {
   return partners.length < 2 ? 'Partner' : `Partner ${index + 1}`
 }
 
+/** `robin: `, before what is said of somebody else. */
+export function ofWhom(viewer: Viewer): string {
+  return viewer.subject.id === viewer.session.accountId ? '' : `${personName(viewer, viewer.subject)}: `
+}
+
 const neutralNames = {
   program: 'Program',
   training: 'Session',

@@ -148,7 +148,7 @@ function keyTable({ viewer, now }: Visit, keys: readonly ListedKey[], entitled: 
         title: 'Expires',
         line: 'second',
         before: 'expires ',
-        cell: ({ expires_at: at }) => (at === null ? html`<span class="muted">never</span>` : timeAgo(viewer, at, now)),
+        cell: ({ expires_at: at }) => (at === null ? 'never' : timeAgo(viewer, at, now)),
       },
       actionColumn<ListedKey>(key => {
         const [path, name] = [`/keys/${key.id}`, recordName(viewer, 'key', key)]

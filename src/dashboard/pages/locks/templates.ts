@@ -66,7 +66,7 @@ async function showTemplates(visit: Visit) {
             'This page will show the rules that lock sessions start from: how long they last, when breaks are due, and what changes their length.',
           )
         : html`<section class="card" id="sessions">${legendOf([
-            ['solid', 'Median length of the last ten'],
+            ['solid', 'Median of the last ten'],
             ['tick', planText(shown.rows.some(({ record }) => record.isRandomDuration))],
           ])}${table('Lock templates', lockTemplateColumns(viewer, medianColumn(shown.rows, latest)), shown.rows)}${tableFoot(path, query, shown)}</section>`,
   })
@@ -109,8 +109,9 @@ function medianColumn(
   const most = Math.max(1, ...shown.flatMap(use => [medianFor(use) ?? 0, ...rangeOf(use.record)]))
   const x = (length: number) => (length * 100) / most
   return {
-    title: html`Length${barEnds('0', durationText(most / 1000))}`,
+    title: html`Median length${barEnds('0', durationText(most / 1000))}`,
     line: 'first',
+    unit: use => (medianFor(use) === undefined ? '' : '\u00a0median'),
     cell(use) {
       const median = medianFor(use)
       const ticks = [...new Set(rangeOf(use.record))].filter(length => length > 0).map(length => tickAt(x(length)))
@@ -192,7 +193,7 @@ function useStats(viewer: Viewer, use: TemplateUse, lengths: readonly number[]):
       stat(
         'Median length',
         lengthOf(medianOf(lengths)),
-        `of the last ${lengths.length}: ${lengthOf(Math.min(...lengths))} to ${lengthOf(Math.max(...lengths))}`,
+        `shortest ${lengthOf(Math.min(...lengths))}, longest ${lengthOf(Math.max(...lengths))}`,
       ),
     stat('Last used', dateText(viewer, last ?? 0)),
   )

@@ -10,7 +10,7 @@ import { countdownOf, isFreeze } from '../../../stats/status.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
 import { stat } from '../../layout/components.ts'
-import { personName } from '../../text/names.ts'
+import { ofWhom } from '../../text/names.ts'
 import type { Reader, Viewer } from '../../page.ts'
 import {
   ageText,
@@ -82,8 +82,7 @@ export function headline(
   const state =
     current === undefined ? noLockText(viewer, newest, until) : lockState(viewer, current, viewer.subject.id, until)
   if (state === undefined) return verdict
-  const isOwn = viewer.subject.id === viewer.session.accountId
-  return html`${isOwn ? nothing : `${personName(viewer, viewer.subject)}: `}${state}${verdict && html` ${verdict}`} <span class="beside">${ageText(viewer, now, '')}</span>`
+  return html`${ofWhom(viewer)}${state}${verdict && html` ${verdict}`} <span class="beside">${ageText(viewer, now, '')}</span>`
 }
 
 /** `No lock for 17 hours`, `No lock for 15 days`, where it is known when the newest one ended. */
@@ -96,7 +95,7 @@ function noLockText({ timeZone }: Viewer, newest: LockStats | undefined, until: 
   return hours > 0 ? `No lock for ${length}` : 'No lock'
 }
 
-/** `5 h 12 min in breaks, 1 over 1 h, which adds 2 h` or `5 h 12 min in breaks, at most 1 h each`: how long breaks were, and how many were longer than the template allows. */
+/** `5 h 12 min in breaks, 1 over 1 h, which adds 2 h` or `5 h 12 min in breaks, 1 h each allowed`: how long breaks were, and how many were longer than the template allows. */
 export function breaksText(intervals: readonly LockInterval[], template: LockTemplate | undefined): string | undefined {
   const { count, total } = breaksOf(intervals)
   const over = intervals.filter(one => overMaximum(one, template) > 0).length
@@ -104,7 +103,7 @@ export function breaksText(intervals: readonly LockInterval[], template: LockTem
   const { isBreakEnabled = false, breakMaximum = 0, breakPenalty = 0 } = template ?? {}
   const adds =
     breakPenalty > 0 ? `, ${over === 1 ? 'which' : 'each of which'} adds\u00a0${durationText(breakPenalty)}` : ''
-  const none = isBreakEnabled && breakMaximum > 0 ? `, at most\u00a0${durationText(breakMaximum)} each` : ''
+  const none = isBreakEnabled && breakMaximum > 0 ? `, ${durationText(breakMaximum)}\u00a0each\u00a0allowed` : ''
   return `${durationText(total / 1000)} in breaks${over === 0 ? none : `, ${numberText(over)}\u00a0over\u00a0${durationText(breakMaximum)}${adds}`}`
 }
 

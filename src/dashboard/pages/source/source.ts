@@ -205,9 +205,10 @@ function stateOf(visit: Visit, connection: Connection, source: SourceStatus | un
   // Of the lock sessions that the last round asked for by their numbers.
   const { notFound = [] } = progressOf(connection)
   const next = problem === undefined || connection.state === 'done' ? nextText(visit, connection) : ''
+  const status = `${source === undefined ? `${NOTHING_YET} ` : ''}${next}`
   return html`
     ${problem === undefined ? nothing : html`<p class="problem" role="alert"><strong>${what}</strong> ${more.join(' ')}</p>`}
-    <p role="status">${source === undefined ? `${NOTHING_YET} ` : nothing}${next}</p>
+    ${status === '' ? nothing : html`<p role="status">${status}</p>`}
     ${notFound.length === 0 ? nothing : html`<p>That server has no lock sessions ${notFound.join(', ')}, or does not show them to this key.</p>`}
   `
 }
@@ -349,8 +350,11 @@ function arrivals({ viewer }: Visit, rounds: readonly Round[], files: readonly I
         {
           title: 'Records',
           line: 'second',
-          cell: ({ added, replaced, gone, rejected }) =>
-            countsText({ new: added, changed: replaced, 'gone there': gone, 'not stored': rejected }, 'Nothing new'),
+          cell: ({ added, replaced, gone, rejected, failure }) =>
+            countsText(
+              { new: added, changed: replaced, 'gone there': gone, 'not stored': rejected },
+              failure === null ? 'Nothing new' : NONE,
+            ),
         },
         actionColumn(({ id, name, removable }) =>
           removable === 0 ? nothing : action(`/source/files/${id}/undo`, 'Undo', name),

@@ -1,3 +1,4 @@
+import { sum } from '../../../contract/numbers.ts'
 import type { KindPreview } from '../../../archive/preview.ts'
 import type { SampleField } from '../../../archive/sample-rows.ts'
 import { ownKinds } from '../../../accounts/deleted-records.ts'
@@ -28,7 +29,8 @@ export function previewOf(visit: Visit, upload: Upload) {
   const counts = preview?.kinds ?? []
   return {
     needsSecret,
-    hasNews: counts.some(({ added, changed }) => added + changed > 0),
+    /** How many records would be stored. */
+    news: sum(counts.map(({ added, changed }) => added + changed)),
     shown: html`
       ${counts.length === 0 ? nothing : card('What is in it', html`${kindTable(visit, counts)}${notes(visit, upload)}`)}
       ${counts.length === 0 ? html`<div class="card stack"><p>No records of yours are in it.</p>${notes(visit, upload)}</div>` : nothing}

@@ -158,7 +158,8 @@ export async function sessionRows(
   const usualOf = (one: SessionStats) => usualOfProgram(known, known.lastIndexOf(one), ({ grade }) => grade)
   const usual = new Map(paged.rows.map(one => [one.id, usualOf(one)]))
   const lows = [...usual.values()].flatMap(one => one?.low ?? [])
-  const range = gradeRange([...paged.rows.flatMap(({ grade }) => grade ?? []), ...lows])
+  // Of most pages the same.
+  const range = gradeRange([72, ...paged.rows.flatMap(({ grade }) => grade ?? []), ...lows])
   const rows = await Array.fromAsync(withRecords(visit, paged.rows))
   return html`
     ${legendOf([...(lows.length > 0 ? USUAL : []), ...resultLegend(rows.map(one => one.passed))])}

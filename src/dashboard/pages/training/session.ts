@@ -97,7 +97,7 @@ async function showSession(visit: Visit) {
   })
 }
 
-/** What of a session was not passed, beside that it was not: `Endurance (no. 6) 67 %, passes at 68 %`, or `2 segments`; undefined if every segment was. */
+/** What of a session was not passed, beside that it was not: `segment 6 Endurance 67 %, passes at 68 %`, or `2 segments`; undefined if every segment was. */
 export function failedNote(
   viewer: Viewer,
   segments: readonly TrainerSegment[],
@@ -109,7 +109,7 @@ export function failedNote(
   const index = segments.indexOf(first)
   const least = (program && passingAt(passingGrades(program), index, first.type)) ?? 0
   const passes = least > first.percentGrade ? `, passes at\u00a0${percentText(least)}` : ''
-  return `${typeName(viewer, first.type)} (no.\u00a0${numberText(index + 1)}) ${percentText(first.percentGrade)}${passes}`
+  return `segment\u00a0${numberText(index + 1)} ${typeName(viewer, first.type)} ${percentText(first.percentGrade)}${passes}`
 }
 
 /** `◆ as usual (96 to 98 %) · third best of 109 with this program` */
@@ -199,7 +199,8 @@ function amountStats(
   const passed = judged.filter(segment => segment.passed).length
   const others = segments.filter(segment => !isJudged(segment))
   const graded = others.filter(({ percentGrade }) => percentGrade > 0).length
-  const beside = graded === 0 ? '' : `, ${numberText(graded)} in the grade`
+  const beside =
+    graded === 0 || graded === others.length ? ' not judged' : ` not judged, ${numberText(graded)} of them in the grade`
   const usual = usualOfProgram(sessions, own, ({ reps }) => reps)
   return [
     stat('Repetitions', numberText(session.reps), usual && usualNote(session.reps, usual, { text: numberText })),
@@ -207,7 +208,9 @@ function amountStats(
     stat(
       'Segments passed',
       judged.length === 0 ? NONE : `${numberText(passed)} of ${numberText(judged.length)}`,
-      others.length === 0 ? undefined : `${numberText(others.length)} not judged${beside}`,
+      others.length === 0
+        ? undefined
+        : `${numberText(others.length)} more${graded === others.length ? ' in the grade,' : ''}${beside}`,
     ),
   ]
 }

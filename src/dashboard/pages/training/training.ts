@@ -11,7 +11,7 @@ import { zoneClock } from '../../../stats/zone-clock.ts'
 import { patterns } from '../../charts/plane.ts'
 import { figure, html, type Html, nothing } from '../../html.ts'
 import type { Reader, Viewer, Visit } from '../../page.ts'
-import { typeName, readPrograms } from '../../text/names.ts'
+import { typeName, ofWhom, readPrograms } from '../../text/names.ts'
 import { comparedDays, daysName, daysText, type Period, periodText, timeOfDays } from '../../text/period.ts'
 import { countText, longDistanceText, numberText, percentText } from '../../text/text.ts'
 import { example, EXAMPLE_TRAINING } from '../example.ts'
@@ -50,7 +50,7 @@ export const trainingPages = areaPages<TrainingQuery, ShownTraining, SessionStat
     noneText(shown),
   ],
   heading: ({ viewer, now }, { week, time, query }) =>
-    html`Training ${endsThisWeek(time) && !isFiltered(trainingAddresses, query) ? weekVerdicts(viewer, now, weekVerdict(week)) : nothing}`,
+    html`${ofWhom(viewer)}Training ${endsThisWeek(time) && !isFiltered(trainingAddresses, query) ? weekVerdicts(viewer, now, weekVerdict(week)) : nothing}`,
   lead: ({ viewer }, shown) => gradeNews(viewer, shown),
   fields: ({ viewer }, { query, programs, known, types }) => fieldsOf(viewer, query, programs, known, types),
   tiles: (viewer, shown) => html`${typeNote(viewer, shown.query)}${totalTiles(viewer, shown)}`,
@@ -207,12 +207,12 @@ function typeNote(viewer: Viewer, { type }: TrainingQuery): Html {
   return html`<p class="muted">Grades, repetitions and distances are of segments of the type ${typeName(viewer, type)} only. Results are of whole sessions.</p>`
 }
 
-/** `Median grade, first and last quarter: 66 % (1 Jan – 31 Mar 2022) → 92 % (1 Jul – 30 Sept)`: of the first weeks, months, quarters or years that have five grades, and of as many last ones, each a link to its days; undefined unless they differ. */
+/** `Since the beginning, median grade: 66 % (1 Jan – 31 Mar 2022) → 92 % (1 Jul – 30 Sept)`: of the first weeks, months, quarters or years that have five grades, and of as many last ones, each a link to its days; undefined unless they differ. */
 function gradeNews(viewer: Viewer, { query, today, everything: { time, sessions } }: ShownTraining): Html | undefined {
-  const { parts, unit } = time
+  const { parts } = time
   const within = (some: typeof parts) => {
     const [start = 0, end = 0] = [some[0]?.start, some.at(-1)?.end]
-    const [first, last] = daysOf(viewer, { start, end })
+    const [first, last] = daysOf(viewer, { start: Math.max(start, sessions[0]?.at ?? 0), end })
     const grades = sessionsBetween(sessions, start, end).flatMap(({ grade }) => grade ?? [])
     return { days: { first, last: Math.min(last, today), today }, grades }
   }
@@ -226,7 +226,7 @@ function gradeNews(viewer: Viewer, { query, today, everything: { time, sessions 
     })
     return from === to
       ? undefined
-      : html`<span class="news">Median grade, first and last ${count === 1 ? unit : countText(count, unit)}: ${first} → ${last}</span>`
+      : html`<span class="news">Since the beginning, median grade: ${first} → ${last}</span>`
   }
   return undefined
 }

@@ -11,7 +11,7 @@ import {
 import { trainingHistory } from '../../../stats/training-history.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
 import { card, dotted, noRecords, stat, table, type TableColumn } from '../../layout/components.ts'
-import { figure, html, type Html, nothing, type Part } from '../../html.ts'
+import { figure, html, type Html, nothing } from '../../html.ts'
 import { type DashboardPage, type Reader, view, type Viewer, type Visit } from '../../page.ts'
 import { daysName, timeOfDays } from '../../text/period.ts'
 import {
@@ -20,7 +20,6 @@ import {
   longDistanceText,
   durationText,
   hoursText,
-  NONE,
   minutesText,
   numberText,
   partText,
@@ -68,7 +67,7 @@ async function showYear(visit: Visit) {
     title,
     actions,
     lead: html`<span class="news">${daysNews(viewer, knownDays(viewer, statistics))}</span>`,
-    body: html`${await yearCards(visit, statistics)}${await allYears(visit, statistics)}`,
+    body: html`${await yearCards(visit, statistics)}${await allYears(visit)}`,
   })
 }
 
@@ -135,12 +134,10 @@ export async function yearCards(reader: Reader, statistics: YearStatistics): Pro
 }
 
 /** The figures of all years, the newest first, and from when on the first one has some. Of an area that may not be read nothing is known. */
-async function allYears(reader: Reader, { firstTraining, firstLock }: YearStatistics): Promise<Html> {
+export async function allYears(reader: Reader): Promise<Html> {
   const years = await yearsTogether(reader.store, ...askedBy(reader))
   if (years.length < 2) return nothing
   const title = lockText('Time locked', reader.viewer)
-  const first = Math.min(firstTraining?.at ?? Infinity, firstLock?.at ?? Infinity)
-  const since = html` <small class="muted nowrap">since ${shortDay(zoneClock(reader.viewer.timeZone).dayOf(first) * DAY_MS)}</small>`
   const column = { numeric: true, line: 'second' } as const
   type Column = TableColumn<(typeof years)[number]>
   const training: readonly Column[] = [
@@ -150,12 +147,14 @@ async function allYears(reader: Reader, { firstTraining, firstLock }: YearStatis
   ]
   const cell: Column['cell'] = ({ locks }) => percentText(lockedPercent(locks))
   const share: Column = { ...column, title, before: `${title} `, cell }
+  const { dayOf } = zoneClock(reader.viewer.timeZone)
+  const sinceText: Column['cell'] = ({ since }) =>
+    since !== undefined && html` <span class="small muted nowrap">since ${shortDay(dayOf(since) * DAY_MS)}</span>`
   const shown: readonly Column[] = [
     {
       title: 'Year',
       line: 'first',
-      cell: ({ year }) =>
-        html`<a href="/year/${year}">${year}</a>${year === Number(yearOf(reader.viewer, first)) && since}`,
+      cell: year => html`<a href="/year/${year.year}">${year.year}</a>${sinceText(year)}`,
     },
     ...(years.some(({ sessions }) => sessions > 0) ? training : []),
     ...(years.some(one => one.locks.knownSeconds > 0) ? [share] : []),
@@ -201,13 +200,6 @@ function largeFigures(viewer: Viewer, statistics: YearStatistics): Html {
 
 function scopeOf({ from, to }: Totals): string {
   return daysName({ first: from, last: to })
-}
-
-/** The figures of a year as texts, by name. */
-export function totalsOf({ viewer }: Reader, year: YearStatistics): (readonly [name: string, value: Part])[] {
-  return figuresOf(viewer, year).map(({ name, value, text, note }) => {
-    return [name, value === null ? NONE : html`${text(value)}<br><small>${note}</small>`]
-  })
 }
 
 /** Of days before the first record of its area nothing is known. */
@@ -270,7 +262,7 @@ function recordCard({ viewer }: Reader, { year, isRunning, bests, stretch }: Yea
   const records = [
     week && record('Reps in a week', addressOf(week), numberText(week.reps), `week of ${dayOf(week.from)}`),
     session && record('Reps in a session', `/training/${session.id}`, numberText(session.reps), dayOf(session.at)),
-    days && record('Days in a row', addressOf(days), countText(days.days, 'day'), `up to ${dayOf(days.to)}`),
+    days && record('Days trained in a row', addressOf(days), countText(days.days, 'day'), `up to ${dayOf(days.to)}`),
     locked && record(longest, `/locks/${locked.session.id}`, minutesText(locked.seconds * 1000, true), began),
   ].filter(one => one !== undefined)
   const title = isRunning ? 'Best of all years' : `Best up to the end of ${year}`
@@ -287,6 +279,7 @@ function daysCard(viewer: Viewer, days: readonly KnownDay[]): Html {
       ${daysCalendar(days.map(day => dayLook(viewer, day, `${day.sessions === 0 ? 'none' : shadeOf(day.reps)}${day.lockedSeconds > 0 ? ' under' : ''}`)))}
       <ul class="legend">
         ${trained.length > 0 ? html`<li>Repetitions:\u00a0${numberText(Math.min(...trained))}\u00a0${SHADES.map(shade => html`<i class="day ${shade}"></i>`)}\u00a0${numberText(Math.max(...trained))}</li>` : nothing}
+        <li><i class="day none"></i>\u00a0Not trained</li>
         ${days.some(({ lockedSeconds }) => lockedSeconds > 0) ? html`<li><i class="day under"></i>\u00a0${lockText('Locked', viewer)}</li>` : nothing}
       </ul>
     `,
