@@ -62,9 +62,11 @@ export const stages = {
     return { service: { ...service, [Symbol.asyncDispose]: close }, username: 'ann', source: source.url }
   },
   /** An account with a connected source, from which all records are stored. */
-  connected: () => connectedStage(0),
+  connected: () => connectedStage({ rejected: 0, isOld: false }),
   /** And some are not. */
-  rejected: () => connectedStage(75),
+  rejected: () => connectedStage({ rejected: 75, isOld: false }),
+  /** And nothing came for a day. */
+  refused: () => connectedStage({ rejected: 0, isOld: true }),
   /** Five years of heavy use. */
   heavy: async () => {
     const service = await startService([account(1, 'ann'), ...fiveYears(1, Date.now())])
@@ -153,7 +155,7 @@ const states: readonly Scene[] = [
   {
     name: 'source-refused',
     path: '/source',
-    on: 'connected',
+    on: 'refused',
     act: changeSource({ state: 'waiting', failure: 'refused' }),
   },
   {
@@ -163,10 +165,10 @@ const states: readonly Scene[] = [
     act: page => page.getByText('More', { exact: true }).click(),
   },
   { name: 'source-key', path: '/source/key', on: 'connected' },
-  { name: 'source-gone', path: '/source/gone', on: 'connected' },
+  { name: 'source-gone', path: '/source/gone', on: 'rejected' },
   { name: 'source-locks', path: '/source/locks', on: 'connected' },
   { name: 'source-forget', path: '/source/forget', on: 'connected' },
-  { name: 'overview-refused', path: '/', on: 'connected' },
+  { name: 'overview-refused', path: '/', on: 'refused' },
   { name: 'not-found', path: '/locks/99999' },
 ]
 
@@ -282,21 +284,31 @@ async function hoverOverBar(page: Page) {
 
 const SOURCE = 'https://history.example'
 
-async function connectedStage(rejected: number): Promise<Stage> {
+interface CopyOptions {
+  readonly rejected: number
+  /** Without the records of the last day. */
+  readonly isOld: boolean
+}
+
+async function connectedStage(options: CopyOptions): Promise<Stage> {
   const service = await sampleService()
-  await connectSource(service, Date.now(), rejected)
+  await connectSource(service, Date.now(), options)
   return { service, username: 'alex' }
 }
 
 /** As after a few rounds from a source, the last of which it refused. */
-async function connectSource({ store: { db }, databaseUrl }: TestService, now: number, rejected: number) {
+async function connectSource(
+  { store: { db }, databaseUrl }: TestService,
+  now: number,
+  { rejected, isOld }: CopyOptions,
+) {
   const secret = openSecret({ databaseUrl, secretFile: '' })
   const { sealed, secretId } = sealKey(secret, { accountId: 1, origin: SOURCE }, 'a key')
   const connection = { account_id: 1, origin: SOURCE, every_minutes: 5, sealed_key: sealed, secret_id: secretId }
   const job = { name: pullJob(1), state: 'waiting', attempts: 30, next_at: now + 40 * 60_000 } as const
   const times = { started_at: now - 4000, failing_since: now - 86_400_000, refused_since: now - 86_400_000 }
   const completed = now - 86_700_000
-  await db.deleteFrom('training_session').where('at', '>', completed).execute()
+  if (isOld) await db.deleteFrom('training_session').where('at', '>', completed).execute()
   await db.updateTable('account').set({ as_of: completed }).where('id', '=', 1).execute()
   const progress = JSON.stringify({
     read: [{ kind: 'lock-session', read: 37, total: 38 }],
@@ -312,9 +324,9 @@ async function connectSource({ store: { db }, databaseUrl }: TestService, now: n
     .execute()
   for (const round of [0, 1, 2, 3]) {
     const counts = {
-      added: round === 3 ? 251 : 0,
+      added: round < 3 ? 0 : isOld ? 251 : 252,
       replaced: round % 3,
-      gone: round === 1 ? 6 : 0,
+      gone: round === 1 && rejected > 0 ? 6 : 0,
       rejected: round === 0 ? 0 : rejected,
     }
     const ended = { account_id: 1, ended_at: now - 86_400_000 - round * 300_000 }
@@ -335,7 +347,7 @@ async function connectSource({ store: { db }, databaseUrl }: TestService, now: n
   ] as const) {
     const rows = await db.selectFrom(table).select('id').where('owner_id', '=', 1).orderBy('id').execute()
     for (const [index, row] of rows.entries()) {
-      const gone = index < 3 ? completed : null
+      const gone = rejected > 0 && index < 3 ? completed : null
       const pulled = { source_id: id, kind, id: row.id, owner_id: 1, form: '', open_at: null }
       await db
         .insertInto('pull_row')
@@ -372,7 +384,10 @@ function changeSource({ state, failure, rejected = 0 }: SourceChange) {
       .updateTable('job')
       .set({ state, ...(failure === null && { next_at: Date.now() + 240_000 }) })
       .execute()
-    await db.updateTable('source_connection').set({ failure }).execute()
+    await db
+      .updateTable('source_connection')
+      .set({ failure, started_at: Date.now() - 9000, refused_since: Date.now() - 86_400_000 })
+      .execute()
     const at = Date.now() - (failure === null ? 60_000 : 86_400_000)
     const newest = db.selectFrom('source_round').select(({ fn }) => fn.max('ended_at').as('at'))
     const last = (await newest.executeTakeFirstOrThrow()).at
