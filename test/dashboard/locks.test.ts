@@ -87,7 +87,7 @@ test('a template lists all of its locks, also where so many have passed that its
   assert.match(text, /\/locks\/1000"[^]*–402 of 402/)
   assert.match(
     (await it.viewer.get('/lock-templates')).text,
-    />2\sh<\/span><svg[^>]*><rect class="solid"[^]*402 of 402</,
+    />2\sh<\/span><svg[^>]*><rect class="usual"[^]*402 of 402</,
   )
 })
 
@@ -197,7 +197,7 @@ test('the page of a template says how many locks were completed, and what they c
     lockSession(55, 1, { ...ended, lockState: 'abandoned' }, { templateId: 42 }),
   ])
   const after = shownText(await it.viewer.get('/lock-templates'))
-  assert.match(after, / Least completed: Template 42 , 0 of 1 \(0 %\) Median of the last ten /)
+  assert.match(after, / Least completed: Template 42 , 0 of 1 \(0 %\) Median length of the last ten /)
 })
 
 test('discreet mode keeps names out of the page, and is remembered by this browser', async () => {

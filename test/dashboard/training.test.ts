@@ -286,7 +286,7 @@ test('a program shows its facts, its segments, and the sessions with it', async 
     / Even <pace> In use .* 87 % 1 of 1 .* Holds .* 0 of 1 0 % of all 1 3 days ago/,
   )
   const text = await ann.page('/programs/1')
-  assert.match(text, /Each of them, and more facts .*Message Keep going/)
+  assert.match(text, /Each of them .* More facts .*Message Keep going/)
   assert.match(text, /\d segments: 2 min\./)
   assert.match(text, /Sessions passed 2 of 2 100 %/)
 })

@@ -21,7 +21,7 @@ function tile(title: string, figure: string, unit: string, note: string, drawing
 
 const grades = (digits: string) => [...digits].map(digit => ({ value: 84 + Number(digit), isPassed: digit !== '0' }))
 const scale = valueScale([80, 100], grade => `${grade}\u00a0%`)
-const usual = boxes('usual', [{ x: [0, 100], y: [scale.y(92), scale.y(88)] }])
+const usual = html`${scale.axes}${boxes('usual', [{ x: [0, 100], y: [scale.y(92), scale.y(88)] }])}<svg class="times" y="100%"><text class="main begin" x="0%">10 ago</text><text class="main end" x="100%">Last</text></svg>`
 const bars = (digits: string) => dayBars([...digits].map(digit => Number(digit) * 11))
 const ends = (...texts: readonly string[]) =>
   html`<span class="ends small muted">${texts.map(text => html`<span>${text}</span>`)}</span>`
@@ -31,12 +31,12 @@ const LOCK = html`
   <section class="card tile wide">
     <h2>Seven day lock</h2>
     <dl class="stats">${stat('So far', '2 d 5 h', 'of 7 d')}${stat('Planned end', 'in 4 d 19 h')}${stat('Days locked', '18', 'of 28')}</dl>
-    <div class="days-strip">${bars('0038996000059996000399960794')}${ends('28 d ago', 'Hours by day, of 24', 'Today')}</div>
+    <div class="days-strip">${bars('0038996000059996000399960794')}${ends('28 d ago', 'Hours a day', 'Today')}</div>
   </section>
 `
 
 const AS_USUAL = '◆ as usual (88 to 92\u00a0%)'
-const LAST_TEN = html`<div class="plot">${lastResults(grades('4656577086'), scale.y, '90', html`${scale.axes}${usual}`, 112)}${ends('10 sessions ago', 'The last one')}</div>`
+const LAST_TEN = html`<div class="plot">${lastResults(grades('4656577086'), scale.y, '90', usual, 112)}</div>`
 const BY_NOW = 'usually 1,500 to 1,760 by now'
 
 export const EXAMPLE_OVERVIEW = [

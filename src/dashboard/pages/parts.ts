@@ -320,14 +320,12 @@ export function tenLinks<One extends { readonly id: number; readonly at: number 
   current?: number,
 ): Html {
   const dayOf = ({ at }: One) => zoneClock(viewer.timeZone).dayOf(at) * DAY_MS
-  // Of many months, phones show every second one up to the last.
-  const isMany = new Set(ten.map(one => monthName(dayOf(one)))).size > 5
   return html`<ol class="last-ten">${ten.map((one, index) => {
     const before = ten[index - 1]
     const month = monthName(dayOf(one))
-    const isNamed = isMany || before === undefined || monthName(dayOf(before)) !== month
+    const isNamed = before === undefined || monthName(dayOf(before)) !== month
     const name = `${dateText(viewer, one.at)}, ${nameOf(one)}`
-    return html`<li><a href="${path}/${one.id}" title="${name}"${one.id === current && html` aria-current="true"`}><span class="hidden">${name}</span><span${isMany && (ten.length - index) % 2 === 0 && html` class="wide"`} aria-hidden="true">${new Date(dayOf(one)).getUTCDate()}${isNamed && html`<br>${month}`}</span></a></li>`
+    return html`<li><a href="${path}/${one.id}" title="${name}"${one.id === current && html` aria-current="true"`}><span class="hidden">${name}</span><span aria-hidden="true">${new Date(dayOf(one)).getUTCDate()}${isNamed && html`<br>${month}`}</span></a></li>`
   })}</ol>`
 }
 

@@ -132,9 +132,7 @@ export function lockTable(visit: Visit, rows: readonly LockRow[], hasNames = tru
     ${legendOf([
       ['solid', stateName('locked', visit.viewer)],
       ['usual', 'Lasted'],
-      ...(planned.length > 0
-        ? ([['tick', planText(rows.some(({ ending }) => ending?.random !== undefined))]] as const)
-        : []),
+      ...(planned.length > 0 ? ([['tick', planText(rows.some(({ ending }) => ending?.random))]] as const) : []),
     ])}
     ${table('Locks', lockColumns(visit, most, hasNames), rows, { id: 'session-table' })}
   `

@@ -66,7 +66,7 @@ async function showTemplates(visit: Visit) {
             'This page will show the rules that lock sessions start from: how long they last, when breaks are due, and what changes their length.',
           )
         : html`<section class="card" id="sessions">${legendOf([
-            ['solid', 'Median of the last ten'],
+            ['usual', 'Median length of the last ten'],
             ['tick', planText(shown.rows.some(({ record }) => record.isRandomDuration))],
           ])}${table('Lock templates', lockTemplateColumns(viewer, medianColumn(shown.rows, latest)), shown.rows)}${tableFoot(path, query, shown)}</section>`,
   })
@@ -109,13 +109,13 @@ function medianColumn(
   const most = Math.max(1, ...shown.flatMap(use => [medianFor(use) ?? 0, ...rangeOf(use.record)]))
   const x = (length: number) => (length * 100) / most
   return {
-    title: html`Median length${barEnds('0', durationText(most / 1000))}`,
+    title: html`Median${barEnds('0', durationText(most / 1000))}`,
     line: 'first',
     unit: use => (medianFor(use) === undefined ? '' : '\u00a0median'),
     cell(use) {
       const median = medianFor(use)
       const ticks = [...new Set(rangeOf(use.record))].filter(length => length > 0).map(length => tickAt(x(length)))
-      const bar = median !== undefined && boxes('solid', [{ x: [0, x(median)], y: [0, 100] }])
+      const bar = median !== undefined && boxes('usual', [{ x: [0, x(median)], y: [0, 100] }])
       return spanCell(median === undefined ? NONE : durationText(median / 1000), html`${bar}${ticks}`)
     },
   }

@@ -103,7 +103,7 @@ export function breaksText(intervals: readonly LockInterval[], template: LockTem
   const { isBreakEnabled = false, breakMaximum = 0, breakPenalty = 0 } = template ?? {}
   const adds =
     breakPenalty > 0 ? `, ${over === 1 ? 'which' : 'each of which'} adds\u00a0${durationText(breakPenalty)}` : ''
-  const none = isBreakEnabled && breakMaximum > 0 ? `, ${durationText(breakMaximum)}\u00a0each\u00a0allowed` : ''
+  const none = isBreakEnabled && breakMaximum > 0 ? `, ${durationText(breakMaximum)} each allowed` : ''
   return `${durationText(total / 1000)} in breaks${over === 0 ? none : `, ${numberText(over)}\u00a0over\u00a0${durationText(breakMaximum)}${adds}`}`
 }
 
@@ -147,7 +147,8 @@ export function plannedEndDistance(lock: LockStats, until: number): string {
   if (isPaused) return 'countdown paused'
   const seconds = (plannedEnd - until) / 1000
   const unit = seconds >= 86_400 ? 3600 : seconds >= 3600 ? 60 : 1
-  return inTime(until + Math.round(seconds / unit) * unit * 1000, until)
+  // As a clock without seconds says.
+  return inTime(until + Math[unit === 60 ? 'ceil' : 'round'](seconds / unit) * unit * 1000, until)
 }
 
 /** The planned end of a running lock, and how far it is. Only the record of a session says that it has ended. */

@@ -71,7 +71,7 @@ async function showPeople(visit: Visit) {
   for (const { accountId: id } of received) asOf.set(id, (await readKnownTime(store, accountId, id, now)).asOf)
   return view({
     title: 'People',
-    lead: 'Access is to read only.',
+    lead: 'People with access can read, not change.',
     actions: html`<a class="button primary" href="/people/give">Give access</a>`,
     body: html`
       ${accessCard('Who can read your records', 'given-access', given, 'Nobody has access to your records.', [

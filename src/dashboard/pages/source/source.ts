@@ -254,8 +254,9 @@ function roundOf({ viewer, now }: Visit, connection: Connection, source: SourceS
         { title: 'Arrived', numeric: true, cell: row => (known.has(row.kind) ? numberText(row.read) : NONE) },
         { title: 'Of', numeric: true, cell: ({ total }) => (total === null ? NONE : numberText(total)) },
       ],
-      // A round that looks for what is new need not read every kind.
-      sourceLists.flatMap(({ kind }) => known.get(kind) ?? (isFurther ? [] : { kind, read: 0, total: null })),
+      sourceLists
+        .map(({ kind }) => known.get(kind) ?? { kind, read: 0, total: isFurther ? (source.rows[kind] ?? 0) : null })
+        .filter(({ total }) => total !== 0),
       { look: 'compact' },
     )}
     <p class="muted">${isFurther ? `${countText(sum(Object.values(source.rows)), 'record')} before this round${read === 0 ? '' : `, ${numberText(read)} of them read again so far`}.` : read === 0 ? 'Nothing has arrived yet.' : `${countText(read, 'record')} so far.`}${left === undefined ? '' : ` About ${durationText(left > 60 ? Math.ceil(left / 60) * 60 : left)} left.`}${pauseText(progress, now)}</p>

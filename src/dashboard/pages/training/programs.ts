@@ -235,7 +235,8 @@ function segmentsCard(viewer: Viewer, { Segment }: TrainingTemplate, more: Html,
     'Segments',
     html`
       <p class="summary">${countText(sum(Segment.map(({ repeat }) => Math.max(1, repeat))), 'segment')}: ${lengthText(Segment)}.</p>
-      <details class="figures"${isOpen && html` open`}><summary>Each of them, and more facts</summary><ul class="segments">${items}</ul>${more}</details>
+      <details class="figures"${(isOpen || items.length < 20) && html` open`}><summary>Each of them</summary><ul class="segments">${items}</ul></details>
+      <details class="figures"${isOpen && html` open`}><summary>More facts</summary>${more}</details>
     `,
     { id: 'segments' },
   )

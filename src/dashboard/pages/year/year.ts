@@ -273,12 +273,13 @@ function recordCard({ viewer }: Reader, { year, isRunning, bests, stretch }: Yea
 function daysCard(viewer: Viewer, days: readonly KnownDay[]): Html {
   const trained = days.filter(({ sessions }) => sessions > 0).map(({ reps }) => reps)
   const shadeOf = shadesOf(trained)
+  const byShade = Map.groupBy(trained, shadeOf)
   return card(
     'Days',
     html`
       ${daysCalendar(days.map(day => dayLook(viewer, day, `${day.sessions === 0 ? 'none' : shadeOf(day.reps)}${day.lockedSeconds > 0 ? ' under' : ''}`)))}
       <ul class="legend">
-        ${trained.length > 0 ? html`<li>Repetitions:\u00a0${numberText(Math.min(...trained))}\u00a0${SHADES.map(shade => html`<i class="day ${shade}"></i>`)}\u00a0${numberText(Math.max(...trained))}</li>` : nothing}
+        ${trained.length > 0 ? html`<li>Repetitions from ${SHADES.map(shade => byShade.has(shade) && html`<span class="nowrap"><i class="day ${shade}"></i>${numberText(Math.min(...(byShade.get(shade) ?? [])))}</span> `)}</li>` : nothing}
         <li><i class="day none"></i>\u00a0Not trained</li>
         ${days.some(({ lockedSeconds }) => lockedSeconds > 0) ? html`<li><i class="day under"></i>\u00a0${lockText('Locked', viewer)}</li>` : nothing}
       </ul>
