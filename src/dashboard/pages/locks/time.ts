@@ -147,8 +147,9 @@ export function plannedEndDistance(lock: LockStats, until: number): string {
   if (isPaused) return 'countdown paused'
   const seconds = (plannedEnd - until) / 1000
   const unit = seconds >= 86_400 ? 3600 : seconds >= 3600 ? 60 : 1
-  // As a clock without seconds says.
-  return inTime(until + Math[unit === 60 ? 'ceil' : 'round'](seconds / unit) * unit * 1000, until)
+  // To the minute, it is counted from what a clock without seconds says.
+  const whole = unit === 60 ? Math.ceil(seconds / unit) : Math.round(seconds / unit)
+  return inTime(until + whole * unit * 1000, until)
 }
 
 /** The planned end of a running lock, and how far it is. Only the record of a session says that it has ended. */

@@ -2,7 +2,7 @@ import { sum } from '../../../contract/numbers.ts'
 import type { KindPreview } from '../../../archive/preview.ts'
 import type { SampleField } from '../../../archive/sample-rows.ts'
 import { ownKinds } from '../../../accounts/deleted-records.ts'
-import { card, facts, options, table } from '../../layout/components.ts'
+import { card, options, table, type TableColumn } from '../../layout/components.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import type { Visit } from '../../page.ts'
 import { reasonTable } from './rejected.ts'
@@ -115,7 +115,7 @@ function columnsCard(upload: Upload): Html {
   )
 }
 
-/** The first records as they would be stored. */
+/** The first records as they would be stored, a column for each. */
 function samplesCard({ viewer }: Visit, upload: Upload): Html {
   const { samples = [], unit } = reportOf(upload)
   if (samples.length === 0) return nothing
@@ -125,23 +125,19 @@ function samplesCard({ viewer }: Visit, upload: Upload): Html {
     if (form === 'text' && viewer.discreet) return 'hidden'
     return typeof value === 'boolean' ? (value ? 'yes' : 'no') : String(value)
   }
-  const rowOf = ({ title, value, before, form }: SampleField) =>
-    [title, before === undefined ? text(value, form) : html`${text(before, form)} → ${text(value, form)}`] as const
-  return card(
-    'As they would be stored',
-    html`
-      <div class="stack">
-        ${samples.map(({ kind, place, fields }) => {
-          const isChange = fields.some(({ before }) => before !== undefined)
-          return html`
-            <h3>${kindName(kind)}, ${unit ?? 'place'} ${place}: ${isChange ? 'changed' : 'new'}</h3>
-            ${facts(fields.map(rowOf))}
-          `
-        })}
-        ${samples.some(({ fields }) => fields.some(({ before }) => before !== undefined)) ? html`<p class="muted">What a file replaces cannot be brought back from here.</p>` : nothing}
-      </div>
-    `,
-  )
+  const cellOf = ({ value, before, form }: SampleField) =>
+    before === undefined ? text(value, form) : html`${text(before, form)} → ${text(value, form)}`
+  const isChange = ({ fields }: (typeof samples)[number]) => fields.some(({ before }) => before !== undefined)
+  const columnOf = (sample: (typeof samples)[number]): TableColumn<string> => ({
+    title: `${capital(unit ?? 'place')} ${sample.place}: ${isChange(sample) ? 'changed' : 'new'}`,
+    cell: title => sample.fields.filter(field => field.title === title).map(cellOf),
+  })
+  const tables = [...Map.groupBy(samples, ({ kind }) => kind)].map(([kind, of]) => {
+    const titles = new Set(of.flatMap(({ fields }) => fields.map(({ title }) => title)))
+    return table(kindName(kind), [{ title: kindName(kind), cell: title => title }, ...of.map(columnOf)], [...titles])
+  })
+  const note = html`<p class="muted">What a file replaces cannot be brought back from here.</p>`
+  return card('As they would be stored', html`<div class="stack">${tables}${samples.some(isChange) && note}</div>`)
 }
 
 function rejectedCard(upload: Upload): Html {
