@@ -41,7 +41,7 @@ describe('in a browser', needsChromium, () => {
       await page.getByText('1 line would be rejected').waitFor()
       await check('what is in the file')
       await page.reload()
-      await page.getByRole('row', { name: /Lock templates/ }).waitFor()
+      await page.getByRole('row', { name: /Lock templates .*3 new/ }).waitFor()
 
       const [download] = await Promise.all([
         page.waitForEvent('download'),
