@@ -78,7 +78,7 @@ test('a locked stretch says where clocks changed in it', async () => {
 test('a template lists all of its locks, also where so many have passed that its figures are of the newest; the median length is of the last ten', async () => {
   const many = Array.from({ length: 402 }, (_, index) => {
     const day = Date.UTC(2025, 0, 1 + index)
-    const [startDate, endDate] = [day, day + (index < 392 ? 1 : 2) * HOUR_MS].map(at => new Date(at).toISOString())
+    const [startDate, endDate] = [day, day + (index < 397 ? 1 : 3) * HOUR_MS].map(at => new Date(at).toISOString())
     const more = { name: `Number ${index}`, startDate, endDate, LockSegment: [] }
     return lockSession(1000 + index, 1, more, { templateId: 41 })
   })

@@ -253,6 +253,10 @@ test('the records of a year end with it', async () => {
   assert.match(shared, /All years Year Training sessions Median grade Repetitions 20\d\d /)
   assert.doesNotMatch(shared, /lock|610/i)
   assert.equal((await ben.get('/year/2023')).status, 404)
+  await giveAccess(service.store, { ownerId: 1, partnerId: 2 }, { areas: ['lkbx'], recordsFrom: null })
+  const locks = shownText(await ben.get('/year/2024'))
+  assert.match(locks, /Locked on \d+ of \d+ days .* Days .* Locked by month /)
+  assert.doesNotMatch(locks, /not trained|repetitions/i)
 })
 
 /** By the name of the row. */

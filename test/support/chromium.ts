@@ -3,7 +3,7 @@ import { type Browser, type BrowserContextOptions, chromium, type Page } from 'p
 import { atEnd } from './at-end.ts'
 
 /** The one that has no windows takes half the time. */
-const PATHS = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium']
+const PATHS = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'] as const
 const path = PATHS.find(one => existsSync(one))
 
 /**
@@ -42,7 +42,7 @@ export interface Watched extends AsyncDisposable {
 
 export async function openPage(options: BrowserContextOptions = {}): Promise<Watched> {
   browser ??= chromium.launch({
-    executablePath: path ?? '',
+    executablePath: path ?? PATHS[0],
     args: ARGUMENTS,
     timeout: TIMEOUT_MS,
   })

@@ -22,7 +22,7 @@ import {
   lockTime,
   endAhead,
   missingEnd,
-  isLastDay,
+  dayOfLock,
   plannedEndDistance,
   tickingTime,
 } from './time.ts'
@@ -83,13 +83,14 @@ type Active = Awaited<ReturnType<typeof activeLock>>
 function nowLine({ viewer, now }: Visit, active: NonNullable<Active>): Html {
   const until = countedUntil(viewer.asOf, now)
   const end = endAhead(viewer, active, viewer.subject.id, until)
+  const [day, days] = dayOfLock(active, end, until)
   const missing = missingEnd(viewer, active, viewer.subject.id)
   return dotted(
     lockTime(active, { until, now }) ?? nothing,
     html`<a href="/locks/${active.id}">${recordName(viewer, 'lock', readLock(active.document))}</a>${practiceMark(active.rules)}`,
     active.at > until || end !== undefined ? nothing : tickingTime(active.at, { until, now }),
     missing === undefined
-      ? end !== undefined && isLastDay(active, end, until)
+      ? day === days
         ? `planned end ${plannedEndDistance(active, until)}`
         : html`planned end ${dateTime(viewer, active.plannedEnd ?? 0)} (${plannedEndDistance(active, until)})`
       : missing === HIDDEN

@@ -48,15 +48,15 @@ export function lockState(viewer: Viewer, lock: LockStats, owner: number, until:
           ? 'On a break'
           : 'Open'
   const end = endAhead(viewer, lock, owner, until)
-  const days = end === undefined ? 0 : Math.ceil((end - lock.at) / DAY_MS)
-  const day = Math.floor((until - lock.at) / DAY_MS) + 1
-  const last = end !== undefined && isLastDay(lock, end, until) ? `, until ${momentText(viewer, end, until)}` : ''
+  const [day, days = 0] = dayOfLock(lock, end, until)
+  const last = end !== undefined && day === days ? `, until ${momentText(viewer, end, until)}` : ''
   return `${state}, ${unbroken(`day ${numberText(day)}${days < 2 ? '' : ` of ${numberText(days)}`}`)}${last}`
 }
 
-/** Of days as a length is counted: the first 24 hours are the first day. */
-export function isLastDay({ at }: LockStats, end: number, until: number): boolean {
-  return Math.floor((until - at) / DAY_MS) + 1 === Math.ceil((end - at) / DAY_MS)
+/** The day of a lock, and of how many if its end is known, as its length is counted: the first 24 hours are the first day. */
+export function dayOfLock({ at }: LockStats, end: number | undefined, until: number) {
+  const days = end === undefined ? undefined : Math.ceil((end - at) / DAY_MS)
+  return [Math.floor((until - at) / DAY_MS) + 1, days] as const
 }
 
 /** `13 h 2 min since the last break`: for how long. Without events, nobody knows. */

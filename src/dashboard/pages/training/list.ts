@@ -158,7 +158,7 @@ export async function sessionRows(
   const usualOf = (one: SessionStats) => usualOfProgram(known, known.lastIndexOf(one), ({ grade }) => grade)
   const usual = new Map(paged.rows.map(one => [one.id, usualOf(one)]))
   const lows = [...usual.values()].flatMap(one => one?.low ?? [])
-  // Of most pages the same.
+  // From 70 % on most pages, so that they have one scale.
   const range = gradeRange([72, ...paged.rows.flatMap(({ grade }) => grade ?? []), ...lows])
   const rows = await Array.fromAsync(withRecords(visit, paged.rows))
   return html`

@@ -279,8 +279,7 @@ function daysCard(viewer: Viewer, days: readonly KnownDay[]): Html {
     html`
       ${daysCalendar(days.map(day => dayLook(viewer, day, `${day.sessions === 0 ? 'none' : shadeOf(day.reps)}${day.lockedSeconds > 0 ? ' under' : ''}`)))}
       <ul class="legend">
-        ${trained.length > 0 ? html`<li>Repetitions from ${SHADES.map(shade => byShade.has(shade) && html`<span class="nowrap"><i class="day ${shade}"></i>${numberText(Math.min(...(byShade.get(shade) ?? [])))}</span> `)}</li>` : nothing}
-        <li><i class="day none"></i>\u00a0Not trained</li>
+        ${trained.length > 0 ? html`<li>Repetitions from ${SHADES.map(shade => byShade.has(shade) && html`<span class="nowrap"><i class="day ${shade}"></i>${numberText(Math.min(...(byShade.get(shade) ?? [])))}</span> `)}</li><li><i class="day none"></i>\u00a0Not trained</li>` : nothing}
         ${days.some(({ lockedSeconds }) => lockedSeconds > 0) ? html`<li><i class="day under"></i>\u00a0${lockText('Locked', viewer)}</li>` : nothing}
       </ul>
     `,
