@@ -223,7 +223,7 @@ export async function checkTable(page: Page) {
     '2026-02-13 18:00,yes,Evening program,repetition,84,20,410,0.041,good',
     '2026-02-14 18:10,yes,Evening program,repetition,88,21,452,0.045,good',
     '2026-02-16 19:05,no,Evening program,repetition,52,9,188,0.019,tired',
-    '2026-02-17 18:20,yes,Evening program,repetition,1000,20,440,0.044,good',
+    '2026-02-17 18:20,yes,Evening program,repetition,1000,,440,,good',
   ]
   await page
     .getByLabel('Files')

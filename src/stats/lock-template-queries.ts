@@ -10,58 +10,53 @@ export const lockTemplates = templateQueries<LockTemplate>('lock_template', 'loc
 
 export type TemplateUse = Awaited<ReturnType<typeof withUses>>[number]
 
-/** Some lock templates, with how often sessions that may be read used them. */
+/** Some lock templates, with how sessions that may be read used them. */
 export async function withUses(store: Store, templates: readonly StoredTemplate<LockTemplate>[], sessions: Access) {
-  const uses = bounded(await readChecked(store, usesByTemplate, sessions))
-  const byTemplate = Map.groupBy(uses, ({ template }) => template)
+  const latest = bounded(await readChecked(store, usesByTemplate, sessions)).toSorted((a, b) => b.at - a.at)
+  const byTemplate = Map.groupBy(latest, ({ template }) => template)
   return templates.map(template => {
-    const ofAllOwners = byTemplate.get(template.record.id) ?? []
-    const ended = ofAllOwners.filter(({ running }) => running === 0)
+    const uses = byTemplate.get(template.record.id) ?? []
+    const newest = uses.filter(({ place }) => place === 1)
+    const ended = newest.filter(({ running }) => running === 0)
     return {
       ...template,
       /** Whose sessions they are. */
-      owners: ofAllOwners.map(({ owner_id: owner }) => owner),
+      owners: newest.map(({ owner_id: owner }) => owner),
       /** Those that ended, and how many of them not early. */
       sessions: sum(ended.map(({ sessions }) => sessions)),
       completed: sum(ended.map(({ completed }) => completed)),
+      /** Of the last ten, how many milliseconds those lasted whose end is known. */
+      lengths: uses
+        .filter(({ running, length }) => running === 0 && length > 0)
+        .slice(0, LATEST)
+        .map(({ length, passed }) => ({ length, isPassed: passed === 1 })),
       /** When one began that is running. */
-      runningSince: ofAllOwners.find(({ running }) => running > 0)?.last,
+      runningSince: newest.find(({ running }) => running > 0)?.at,
       /** When a session with it began last; null when there was none. */
-      last: ofAllOwners.length === 0 ? null : Math.max(...ofAllOwners.map(({ last }) => last)),
+      last: newest[0]?.at ?? null,
     }
   })
 }
 
-/** Of each template, how many milliseconds the last ten sessions lasted that may be read and have an end. */
-export async function latestLengths(store: Store, sessions: Access): Promise<ReadonlyMap<number, readonly number[]>> {
-  const latest = bounded(await readChecked(store, latestByTemplate, sessions)).toSorted((a, b) => b.at - a.at)
-  const byTemplate = [...Map.groupBy(latest, one => one.template)]
-  return new Map(byTemplate.map(([id, locks]) => [id, locks.slice(0, 10).map(({ length }) => length)]))
-}
+type Use = Readonly<
+  Record<'template' | 'running' | 'at' | 'length' | 'passed' | 'sessions' | 'completed' | 'place', number>
+>
 
-type Latest = Readonly<Record<'template' | 'at' | 'length', number>>
+const LATEST = 10
 
-const latestByTemplate = recordQuery<Access, Latest>(
-  'last locks of templates',
-  (param, owned) => sql`
-    select ${owned}, template_id as template, at, ended_at - at as length
-    from (
-      select owner_id, template_id, at, ended_at,
-        row_number() over (partition by owner_id, template_id order by at desc, id desc) as place
-      from lock_session
-      where ${isReadable(param, ANY_SESSIONS)} and template_id is not null and is_active = 0 and ended_at > at
-    ) as ended
-    where place <= 10 limit ${sql.lit(ONE_MORE)}`,
-)
-
-type Use = Readonly<Record<'template' | 'running' | 'sessions' | 'completed' | 'last', number>>
-
+/** The last sessions with each template, beside how many there are. */
 const usesByTemplate = recordQuery<Access, Use>(
   'uses of lock templates',
   (param, owned) => sql`
-    select ${owned}, template_id as template, is_active as running, count(*) as sessions, max(at) as last,
-      count(*) filter (where is_active = 0 and lock_state = 'completed') as completed
-    from lock_session
-    where ${isReadable(param, ANY_SESSIONS)} and template_id is not null
-    group by owner_id, template_id, is_active limit ${sql.lit(ONE_MORE)}`,
+    select ${owned}, template_id as template, is_active as running, at, coalesce(ended_at - at, 0) as length,
+      case lock_state when 'completed' then 1 else 0 end as passed, sessions, completed, place
+    from (
+      select owner_id, template_id, is_active, at, ended_at, lock_state, count(*) over same as sessions,
+        count(*) filter (where lock_state = 'completed') over same as completed,
+        row_number() over (same order by at desc, id desc) as place
+      from lock_session
+      where ${isReadable(param, ANY_SESSIONS)} and template_id is not null
+      window same as (partition by owner_id, template_id, is_active)
+    ) as used
+    where place <= ${sql.lit(LATEST)} limit ${sql.lit(ONE_MORE)}`,
 )

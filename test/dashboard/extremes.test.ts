@@ -63,7 +63,7 @@ describe('records that are seldom seen', () => {
   })
 
   test('numbers of days from a thousand on are written like other numbers', async () => {
-    assert.match((await ann.get('/locks/51')).text, /planned: 3,650\sd/)
+    assert.match((await ann.get('/locks/51')).text, /Planned<\/dt><dd>3,650\sd/)
   })
 })
 

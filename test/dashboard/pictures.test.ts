@@ -96,7 +96,7 @@ describe('pictures', () => {
     const parts = pathsOf(text, 'grades', 'dots filled')
     assert.ok(parts.length > 20, 'each session has a dot')
     assert.match(text, /<rect class="break" fill="url\(#hatch\)"/)
-    assert.match(text, /Break of two weeks or more/)
+    assert.match(text, /No training for two weeks or more/)
   })
 
   test('a session that was passed has a filled dot, another one a hollow one', async () => {

@@ -98,7 +98,7 @@ async function bringIn(page: Page, it: Setup, check: (what: string) => Promise<v
   await check('while it copies')
   await page.getByText(COMPLETE).waitFor()
   await check('when it is connected')
-  await click(page.getByRole('link', { name: 'Go to the overview' }))
+  await click(page.getByRole('link', { name: 'Overview' }))
   await page.locator('.tiles').waitFor()
   return clicks
 }

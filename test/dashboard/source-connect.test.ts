@@ -457,7 +457,7 @@ test('while records come, each kind says how many there are if that is known, an
   const later = await shown(10)
   assert.deepEqual([later.templates, later.sessions, later.programs], [['1', '1'], ['10', '20'], undefined])
   assert.match(later.text, /Looking for what is new/)
-  assert.match(later.text, /21 records before this round, 11 of them read again so far\. About 5\d\ss left\./)
+  assert.match(later.text, /11 of 21 records read again\. About 5\d\ss left\./)
   assert.doesNotMatch((await shown(25)).text, /left\./)
 })
 

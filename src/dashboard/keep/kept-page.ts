@@ -106,5 +106,5 @@ function asKept(markup: Html, days: ReadonlySet<string>): string {
     )
     .replaceAll(/ href="(?!#)[^"]*"/g, '')
     .replaceAll(/(<(?:a|td) class="day [^>]*)>([^<]+)/g, '$1 title="$2">$2')
-    .replaceAll(/<time[^>]*title="([^"]*)"[^>]*>.*?<\/time>/gs, '$1')
+    .replaceAll(/<time[^>]*title="([^"]*)"[^>]*>.*?<\/time>|<span class="off-paper">[^<]*<\/span>/gs, '$1')
 }

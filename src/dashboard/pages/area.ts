@@ -245,7 +245,7 @@ export function figureTiles(figures: readonly Figure[], scope: string, days?: Da
   return stats(
     ...figures.map((shown, index) => {
       const { name, of, value, text, note } = shown
-      const verdict = days && verdictOf(shown, days, index === 0 || areAllLarge)
+      const verdict = days && verdictOf(shown, days, index === 0)
       const main = value === null ? NONE : figure(`${of} ${scope}`, value, text(value))
       const look = areAllLarge ? 'stat large' : index === 0 ? 'stat main' : 'stat'
       return stat(name, main, verdict && note ? html`${verdict}<br>${note}` : (verdict ?? note), look)

@@ -21,22 +21,24 @@ function tile(title: string, figure: string, unit: string, note: string, drawing
 
 const grades = (digits: string) => [...digits].map(digit => ({ value: 84 + Number(digit), isPassed: digit !== '0' }))
 const scale = valueScale([80, 100], grade => `${grade}\u00a0%`)
-const usual = html`${scale.axes}${boxes('usual', [{ x: [0, 100], y: [scale.y(92), scale.y(88)] }])}<svg class="times" y="100%"><text class="main begin" x="0%">10 ago</text><text class="main end" x="100%">Last</text></svg>`
+const usual = html`${scale.axes}${boxes('usual', [{ x: [0, 100], y: [scale.y(92), scale.y(88)] }])}`
 const bars = (digits: string) => dayBars([...digits].map(digit => Number(digit) * 11))
 const ends = (...texts: readonly string[]) =>
   html`<span class="ends small muted">${texts.map(text => html`<span>${text}</span>`)}</span>`
-const weeks = (digits: string) => html`${bars(digits)}${ends('12 weeks ago', 'This week')}`
+const weeks = (digits: string) => html`${bars(digits)}${ends('11 weeks ago', 'This week')}`
 
 const LOCK = html`
   <section class="card tile wide">
     <h2>Seven day lock</h2>
     <dl class="stats">${stat('So far', '2 d 5 h', 'of 7 d')}${stat('Planned end', 'in 4 d 19 h')}${stat('Days locked', '18', 'of 28')}</dl>
-    <div class="days-strip">${bars('0038996000059996000399960794')}${ends('28 d ago', 'Hours a day', 'Today')}</div>
+    <div class="days-strip">${bars('0038996000059996000399960794')}${ends('27 days ago', 'Hours a day', 'Today')}</div>
   </section>
 `
 
 const AS_USUAL = '◆ as usual (88 to 92\u00a0%)'
-const LAST_TEN = html`<div class="plot">${lastResults(grades('4656577086'), scale.y, '90', usual, 112)}</div>`
+const ten = (digits: string, ...texts: readonly string[]) =>
+  html`<div class="plot">${lastResults(grades(digits), scale.y, '90', usual, 112)}${ends(...texts)}</div>`
+const LAST_TEN = ten('4656577086', '9 sessions ago', 'Last')
 const BY_NOW = 'usually 1,500 to 1,760 by now'
 
 export const EXAMPLE_OVERVIEW = [
@@ -47,7 +49,7 @@ export const EXAMPLE_OVERVIEW = [
 ]
 
 export const EXAMPLE_TRAINING = [
-  tile('Grade', '90\u00a0%', 'this week so far', AS_USUAL, LAST_TEN),
+  tile('Grade', '90\u00a0%', 'this week so far', AS_USUAL, ten('4656576786', '9 weeks ago', 'Now')),
   tile('Repetitions per week', '2,180', 'this week so far', BY_NOW, weeks('564745660788')),
 ]
 
@@ -64,6 +66,6 @@ export const EXAMPLE_YEAR = html`
   <section class="card tile wide">
     <h2>Days</h2>
     ${daysCalendar(dayLooks)}
-    <p class="small muted">The darker, the more repetitions; a dot: locked.</p>
+    <p class="small muted">The darker, the more repetitions; a line: locked.</p>
   </section>
 `

@@ -264,37 +264,27 @@ export function strip(marks: Html, height = 40): Html {
   return html`<svg class="plane" height="${height}" aria-hidden="true">${marks}</svg>`
 }
 
-/** A bar of some per cent for each day, of which the last one is not over. */
-export function dayBars(shares: readonly number[]): Html {
+/** A bar of some per cent for each day, of which `today` is not over, and what stands above and below them. */
+export function dayBars(shares: readonly number[], today = shares.length - 1, more: Html = nothing): Html {
   const step = 100 / shares.length
   const bars = shares.map((share, index): Box => {
     const height = share > 0 ? Math.min(100, Math.max(2, share)) : 0
     return { x: [(index + 1 / 8) * step, (index + 7 / 8) * step], y: [100 - height, 100] }
   })
+  const ends = [more === nothing ? 0 : 100, 100].map(y => ({ x: [0, 100], y }) as const)
   return strip(
-    html`${levels('grid', [
-      { x: [0, 100], y: 0 },
-      { x: [0, 100], y: 100 },
-    ])}${boxes('solid', bars.slice(0, -1))}${boxes('so-far', bars.slice(-1))}`,
+    html`${levels('grid', ends)}${boxes('solid', bars.toSpliced(today, 1))}${boxes('so-far', bars.slice(today, today + 1))}${more}`,
     88,
   )
 }
 
 /** A bar for each day of a week, from Monday on, of which `today` is not over. */
 export function weekBars(reps: readonly number[], today: number): Html {
-  const width = 100 / WEEKDAYS.length
-  const top = (value: number) => 100 - (value * 82) / Math.max(...reps, 1)
-  const middle = (day: number) => (day + 0.5) * width
-  const bars = reps.map((value, day): Box => ({
-    x: [(day + 0.15) * width, (day + 0.85) * width],
-    y: [top(value), 100],
-  }))
-  const texts = reps.map((value, day) => value > 0 && markText(middle(day), top(value), numberText(value)))
-  const names = WEEKDAYS.map((name, day) => html`<text class="main" x="${percent(middle(day))}">${name}</text>`)
-  return strip(
-    html`${levels('grid', [{ x: [0, 100], y: 100 }])}${boxes('solid', bars.toSpliced(today, 1))}${boxes('so-far', bars.slice(today, today + 1))}${texts}<svg class="times" y="100%">${names}</svg>`,
-    96,
-  )
+  const shares = reps.map(value => (value * 82) / Math.max(...reps, 1))
+  const x = (day: number) => ((day + 0.5) * 100) / WEEKDAYS.length
+  const values = shares.map((share, day) => share > 0 && markText(x(day), 100 - share, numberText(reps[day] ?? 0)))
+  const names = WEEKDAYS.map((name, day) => html`<text class="main" x="${percent(x(day))}">${name}</text>`)
+  return dayBars(shares, today, html`${values}<svg class="times" y="100%">${names}</svg>`)
 }
 
 /** In a list, up to ten results as dots on a line, the last one at the right with its text; `behind` is below them. */
@@ -380,7 +370,7 @@ export function rangeBand(space: Plane, parts: readonly Place[], ranges: readonl
 }
 
 export function breakLegend(breaks: Html): LegendItem[] {
-  return breaks.toString() === '' ? [] : [['break', 'Break of two weeks or more']]
+  return breaks.toString() === '' ? [] : [['break', 'No training for two weeks or more']]
 }
 
 export function usualLegend(unit: Unit | 'session', usual: readonly (Usual | undefined)[]): LegendItem[] {

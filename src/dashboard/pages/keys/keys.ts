@@ -29,7 +29,7 @@ import { html, type Html, nothing, fieldText } from '../../html.ts'
 import { scopeLabels, scopeTexts } from '../../text/labels.ts'
 import { recordName } from '../../text/names.ts'
 import { type DashboardPage, redirect, view, type Visit } from '../../page.ts'
-import { countText, dateText, dateTime, lastUsed, momentText, timeAgo } from '../../text/text.ts'
+import { countText, dateText, dateTime, lastUsed, momentText, agoText } from '../../text/text.ts'
 import { DAY_MS } from '../../../contract/time.ts'
 import { notFound } from '../../../contract/errors.ts'
 import { defaultScopes, scopes } from '../../../contract/endpoint.ts'
@@ -148,7 +148,8 @@ function keyTable({ viewer, now }: Visit, keys: readonly ListedKey[], entitled: 
         title: 'Expires',
         line: 'second',
         before: 'expires ',
-        cell: ({ expires_at: at }) => (at === null ? 'never' : timeAgo(viewer, at, now)),
+        cell: ({ expires_at: at }) =>
+          at === null ? 'never' : `${dateText(viewer, at - 1)} (${agoText(viewer, at, now)})`,
       },
       actionColumn<ListedKey>(key => {
         const [path, name] = [`/keys/${key.id}`, recordName(viewer, 'key', key)]

@@ -13,7 +13,7 @@ import { type Addresses, type Area, fewAtOnce, type WithDocument } from '../area
 import { lockFields, lockWriter } from '../../../archive/formats/tables.ts'
 import type { OwnerAccess } from '../../../accounts/access.ts'
 import type { LockSession } from '../../../contract/lock-sessions.ts'
-import { boxes, tickAt } from '../../charts/plane.ts'
+import { boxes, patterns, type Range, tickAt } from '../../charts/plane.ts'
 import { legendOf } from '../../charts/picture.ts'
 import { breaksOf, totalsOf } from '../../../stats/intervals.ts'
 import { type TableColumn, fieldColumns, table, TYPED, paginate, tableFoot } from '../../layout/components.ts'
@@ -22,7 +22,7 @@ import { label } from '../../text/labels.ts'
 import { recordName } from '../../text/names.ts'
 import { countText, dateText, dateTime, durationText, minutesText, NONE, numberText } from '../../text/text.ts'
 import { type Ending, endingsOf } from './time.ts'
-import { isTimeHidden, knownEnd, lockText, practiceMark, readLock, stateMark, stateName } from './states.ts'
+import { isTimeHidden, knownEnd, practiceMark, readLock, stateMark, stateName } from './states.ts'
 
 /** The list of lock sessions: the time that it shows, its table, and the same as a file. */
 
@@ -129,9 +129,10 @@ export function lockTable(visit: Visit, rows: readonly LockRow[], hasNames = tru
   const planned = rows.flatMap(plannedOf)
   const most = Math.max(0, ...rows.map(row => lengthOf(row, until) ?? 0), ...planned)
   return html`
+    ${patterns}
     ${legendOf([
       ['solid', stateName('locked', visit.viewer)],
-      ['usual', 'Lasted'],
+      ['break', 'Breaks'],
       ...(planned.length > 0 ? ([['tick', planText(rows.some(({ ending }) => ending?.random))]] as const) : []),
     ])}
     ${table('Locks', lockColumns(visit, most, hasNames), rows, { id: 'session-table' })}
@@ -173,6 +174,9 @@ export function lockRow(session: LockStats, document: string | undefined, ending
   }
 }
 
+/** Two lines leave it out. */
+export const UNKNOWN = html`<span class="zero">${NONE}</span>`
+
 /** Bars are drawn up to `most` milliseconds, if it is more than 0. */
 export function lockColumns(
   { viewer, now }: Pick<Reader, 'viewer' | 'now'>,
@@ -182,10 +186,7 @@ export function lockColumns(
   const until = countedUntil(viewer.asOf, now)
   const named = ({ id, record }: LockRow) => recordName(viewer, 'lock', { id, name: record?.name ?? '' })
   const started = ({ at }: LockRow) => dateTime(viewer, at)
-  const lastedText = (row: LockRow) => {
-    const lasted = lengthOf(row, until)
-    return lasted === undefined ? NONE : durationText(lasted / 1000)
-  }
+  const lockedText = ({ intervals, locked }: LockRow) => (intervals.length === 0 ? NONE : durationText(locked / 1000))
   return [
     {
       title: label(hasNames ? 'name' : 'startDate'),
@@ -193,23 +194,29 @@ export function lockColumns(
       cell: row => html`<a href="/locks/${row.id}">${(hasNames ? named : started)(row)}</a>${marksOf(viewer, row)}`,
     },
     ...(hasNames ? [{ title: label('startDate'), line: 'second', cell: started } as const] : []),
-    { title: label('endDate'), cell: row => (knownEnd(row) === null ? NONE : dateText(viewer, knownEnd(row) ?? 0)) },
     {
-      title: html`${stateName('locked', viewer)}${most > 0 && barEnds('0', durationText(most / 1000))}`,
+      title: label('endDate'),
+      line: 'second',
+      before: 'until ',
+      cell: row => (knownEnd(row) === null ? UNKNOWN : dateText(viewer, knownEnd(row) ?? 0)),
+    },
+    {
+      title: html`Lasted${most > 0 && barEnds('0', durationText(most / 1000))}`,
       numeric: most === 0,
       line: 'first',
-      unit: ({ intervals }) => (intervals.length === 0 ? '' : lockText('\u00a0locked', viewer)),
+      unit: ({ endAt }) => (endAt === null ? '\u00a0so far' : ''),
       cell(row) {
         const { intervals, locked } = row
         const lasted = lengthOf(row, until)
-        if (intervals.length === 0) return lasted === undefined || most === 0 ? NONE : `Lasted ${lastedText(row)}`
-        const bar = (look: string, to: number) => boxes(look, [{ x: [0, (to * 100) / most], y: [0, 100] }])
-        const text = durationText(locked / 1000)
-        if (most === 0) return text
-        const ticks = plannedOf(row).map(length => tickAt((length * 100) / most))
-        return spanCell(text, html`${bar('usual', lasted ?? locked)}${bar('solid', locked)}${ticks}`)
+        const text = lasted === undefined ? NONE : durationText(lasted / 1000)
+        if (most === 0 || lasted === undefined) return text
+        const x = (length: number) => (length * 100) / most
+        const bar = (look: string, ...ends: Range) => boxes(look, [{ x: ends, y: [0, 100] }])
+        const bars = intervals.length > 0 && html`${bar('solid', 0, x(locked))}${bar('break', x(locked), x(lasted))}`
+        return spanCell(text, html`${bars}${plannedOf(row).map(length => tickAt(x(length)))}`)
       },
     },
+    ...(most > 0 ? [] : [{ title: stateName('locked', viewer), numeric: true, cell: lockedText }]),
     {
       title: 'Breaks',
       numeric: true,

@@ -3,7 +3,6 @@ import { lockHistory } from '../../../stats/lock-history.ts'
 import { activeLock, type LockStats, newestLock } from '../../../stats/lock-queries.ts'
 import { countedUntil } from '../../../stats/known-time.ts'
 import { endOfTomorrow, zoneClock } from '../../../stats/zone-clock.ts'
-import { patterns } from '../../charts/plane.ts'
 import { figure, html, type Html, nothing } from '../../html.ts'
 import { recordName } from '../../text/names.ts'
 import type { Viewer, Visit } from '../../page.ts'
@@ -67,7 +66,7 @@ const locks: Area<PeriodQuery, ShownWithNow, LockStats> = {
   lead: (visit, { active }) => active && html`<span data-live="now">${nowLine(visit, active)}</span>`,
   tiles: (viewer, shown) => lockTiles(viewer, shown, shown.endings),
   pictures: ({ viewer }, shown) =>
-    isLongerThanWeek(shown.time) ? html`${patterns}${barPicture(viewer, shareBars(viewer, shown))}` : nothing,
+    isLongerThanWeek(shown.time) ? barPicture(viewer, shareBars(viewer, shown)) : nothing,
   table: (visit, shown) => lockRows(visit, shown, shown.endings),
   file: lockFile,
 }
@@ -91,8 +90,8 @@ function nowLine({ viewer, now }: Visit, active: NonNullable<Active>): Html {
     active.at > until || end !== undefined ? nothing : tickingTime(active.at, { until, now }),
     missing === undefined
       ? day === days
-        ? `planned end ${plannedEndDistance(active, until)}`
-        : html`planned end ${dateTime(viewer, active.plannedEnd ?? 0)} (${plannedEndDistance(active, until)})`
+        ? html`planned end ${plannedEndDistance(viewer, active, until)}`
+        : html`planned end ${dateTime(viewer, active.plannedEnd ?? 0)} <span class="off-paper">(${plannedEndDistance(viewer, active, until)})</span>`
       : missing === HIDDEN
         ? HIDDEN
         : nothing,

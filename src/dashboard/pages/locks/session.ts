@@ -7,7 +7,7 @@ import { lockHistory } from '../../../stats/lock-history.ts'
 import { lockTemplates } from '../../../stats/lock-template-queries.ts'
 import { readKnownTime, countedUntil } from '../../../stats/known-time.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
-import { personName, personOf, recordName } from '../../text/names.ts'
+import { ofWhom, personName, personOf, recordName } from '../../text/names.ts'
 import { type DashboardPage, view, type Viewer, type Visit } from '../../page.ts'
 import { mainStat, recordTabs, stat, stats, TYPED, dotted } from '../../layout/components.ts'
 import {
@@ -18,6 +18,7 @@ import {
   minutesText,
   futureMark,
   NONE,
+  nowTime,
   numberText,
   timeSpan,
 } from '../../text/text.ts'
@@ -70,7 +71,7 @@ async function showSession(visit: Visit) {
     asOf: viewer.asOf,
     title: name,
     back: visit.sectionStart,
-    heading: html`${name} <span class="beside">${state}${notes.map(note => typeof note === 'string' && `, ${note}`)}</span>`,
+    heading: html`${owner === viewer.subject.id && ofWhom(viewer)}${name} <span class="beside">${state}${notes.map(note => typeof note === 'string' && `, ${note}`)}</span>`,
     lead: dotted(
       html`${timesText(viewer, session, { until, now })}${futureMark(viewer, now, session.at, session.endAt)}${practiceMark(session.rules)}${session.isTyped ? TYPED : nothing}`,
       used === undefined
@@ -85,7 +86,7 @@ async function showSession(visit: Visit) {
       json: shownJson,
       summary: () => html`
         ${sessionStats(viewer, session, shown, { until, now })}
-        ${patterns}${timeline(viewer, session, shown, session.isActive ? endAhead(viewer, session, owner, until) : undefined)}
+        ${patterns}${timeline(viewer, session, shown, session.isActive ? endAhead(viewer, session, owner, until) : undefined, { until, now })}
       `,
     }),
   })
@@ -107,8 +108,7 @@ function timesText(viewer: Viewer, { record, endAt }: LockDetails, { until, now 
   const started = Date.parse(record.startDate)
   const start = dateTime(viewer, started)
   if (endAt === null && started > until) return start
-  if (endAt === null)
-    return html`${start} – ${until === now ? 'now' : html`${dateTime(viewer, until)}${ageText(viewer, now)}`}`
+  if (endAt === null) return html`${start} – ${nowTime(viewer, until, now)}${ageText(viewer, now)}`
   const ended = knownEnd({ at: started, endAt })
   return ended === null ? html`${start}, end not known` : timeSpan(viewer, started, ended)
 }
@@ -120,24 +120,21 @@ function sessionStats(viewer: Viewer, session: LockDetails, template: LockTempla
   const at = Date.parse(record.startDate)
   const ended = knownEnd({ at, endAt })
   const lasted = ended === null ? NONE : durationText((ended - at) / 1000)
-  const length = record.duration === 0 ? lasted : durationText(record.duration)
-  const isRandom = template?.isRandomDuration === true
-  const planned = isRandom ? `planned: ${lengthText(template)}` : length === lasted ? nothing : `planned: ${length}`
+  const length = record.duration === 0 ? NONE : durationText(record.duration)
+  const planned = template?.isRandomDuration === true ? lengthText(template) : length
+  const time = intervals.length === 0 ? undefined : `${lockedText} ${lockText('locked', viewer)}`
   return stats(
     endAt === null
       ? mainStat(
           'So far',
           tickingTime(session.at, clock),
-          html`${progressBar(session, endAhead(viewer, session, session.owner, clock.until), clock)}${dotted(
-            intervals.length === 0 ? nothing : `${lockedText} ${lockText('locked', viewer)}`,
-            lockTime(session, clock) ?? nothing,
-          )}`,
+          html`${progressBar(session, endAhead(viewer, session, session.owner, clock.until), clock)}${dotted(time, lockTime(session, clock))}`,
         )
-      : mainStat(stateName('locked', viewer), intervals.length === 0 ? NONE : lockedText),
+      : mainStat('Lasted', lasted, time),
     intervals.length === 0
       ? stat('Breaks', NONE)
       : stat('Breaks', numberText(breaksOf(intervals).count), breaksText(intervals, template)),
     stat('Longest stretch', locked === 0 ? NONE : minutesText(longest, true)),
-    endAt === null ? plannedEndStat(viewer, session, session.owner, clock.until) : stat('Lasted', lasted, planned),
+    endAt === null ? plannedEndStat(viewer, session, session.owner, clock.until) : stat('Planned', planned),
   )
 }

@@ -3,10 +3,10 @@ import type { LockTemplate } from '../../../contract/lock-templates.ts'
 import { readKnownTime, countedUntil } from '../../../stats/known-time.ts'
 import { lockHistory } from '../../../stats/lock-history.ts'
 import { lockRecords, someLocks } from '../../../stats/lock-queries.ts'
-import { latestLengths, lockTemplates, type TemplateUse, withUses } from '../../../stats/lock-template-queries.ts'
-import { boxes, tickAt } from '../../charts/plane.ts'
+import { lockTemplates, type TemplateUse, withUses } from '../../../stats/lock-template-queries.ts'
+import { levels, resultDots, tickAt } from '../../charts/plane.ts'
 import { medianOf } from '../../../contract/numbers.ts'
-import { legendOf } from '../../charts/picture.ts'
+import { legendOf, resultLegend } from '../../charts/picture.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
 import { label } from '../../text/labels.ts'
 import { personName, personOf, recordName } from '../../text/names.ts'
@@ -27,7 +27,7 @@ import {
 } from '../../layout/components.ts'
 import { dateText, durationText, NONE, numberText, partText, unbroken } from '../../text/text.ts'
 import { stateName } from './states.ts'
-import { lockRow, lockTable, planText } from './list.ts'
+import { lockRow, lockTable, planText, UNKNOWN } from './list.ts'
 import { barEnds, leastNews, spanCell } from '../parts.ts'
 import { endingOf, rangeOf } from './time.ts'
 
@@ -39,10 +39,9 @@ export const lockTemplatePages: readonly DashboardPage[] = [
 ]
 
 async function showTemplates(visit: Visit) {
-  const { store, viewer, pageAccess, path, query } = visit
+  const { store, viewer, pageAccess, path, query, now } = visit
   const all = await lockTemplates.all(store, pageAccess.templates('lock_template'))
-  const access = pageAccess.ofAll('lock_session')
-  const [used, latest] = [await withUses(store, all, access), await latestLengths(store, access)]
+  const used = await withUses(store, all, pageAccess.ofAll('lock_session'))
   const shown = paginate(
     used.toSorted((a, b) => (b.last ?? 0) - (a.last ?? 0)),
     query,
@@ -66,9 +65,13 @@ async function showTemplates(visit: Visit) {
             'This page will show the rules that lock sessions start from: how long they last, when breaks are due, and what changes their length.',
           )
         : html`<section class="card" id="sessions">${legendOf([
-            ['usual', 'Median length of the last ten'],
+            ...resultLegend(
+              shown.rows.flatMap(({ lengths }) => lengths.map(({ isPassed }) => isPassed)),
+              [stateName('completed', viewer), stateName('abandoned', viewer)],
+            ),
+            ...(shown.rows.some(use => use.runningSince !== undefined) ? ([['running', 'So far']] as const) : []),
             ['tick', planText(shown.rows.some(({ record }) => record.isRandomDuration))],
-          ])}${table('Lock templates', lockTemplateColumns(viewer, medianColumn(shown.rows, latest)), shown.rows)}${tableFoot(path, query, shown)}</section>`,
+          ])}${table('Lock templates', lockTemplateColumns(viewer, lengthColumn(shown.rows, countedUntil(viewer.asOf, now))), shown.rows)}${tableFoot(path, query, shown)}</section>`,
   })
 }
 
@@ -100,23 +103,24 @@ export function lockTemplateColumns(viewer: Viewer, lengths?: TableColumn<Templa
   ]
 }
 
-/** How long the last locks were, as bars of one scale with ticks at what is planned. */
-function medianColumn(
-  shown: readonly TemplateUse[],
-  latest: ReadonlyMap<number, readonly number[]>,
-): TableColumn<TemplateUse> {
-  const medianFor = ({ record }: TemplateUse) => medianOf(latest.get(record.id) ?? [])
-  const most = Math.max(1, ...shown.flatMap(use => [medianFor(use) ?? 0, ...rangeOf(use.record)]))
+/** How long the last ten locks were, and the running one is so far, as dots of one scale with ticks at what is planned. */
+function lengthColumn(shown: readonly TemplateUse[], until: number): TableColumn<TemplateUse> {
+  const soFar = ({ runningSince = until }: TemplateUse) => Math.max(0, until - runningSince)
+  const lengths = shown.flatMap(use => [...use.lengths.map(({ length }) => length), soFar(use), ...rangeOf(use.record)])
+  const most = Math.max(1, ...lengths)
   const x = (length: number) => (length * 100) / most
   return {
-    title: html`Median${barEnds('0', durationText(most / 1000))}`,
+    title: html`Median of\u00a0ten${barEnds('0', durationText(most / 1000))}`,
     line: 'first',
-    unit: use => (medianFor(use) === undefined ? '' : '\u00a0median'),
+    unit: use => (use.lengths.length > 0 ? '\u00a0median' : soFar(use) > 0 ? '\u00a0so far' : ''),
     cell(use) {
-      const median = medianFor(use)
+      const length = medianOf(use.lengths.map(({ length }) => length)) ?? soFar(use)
       const ticks = [...new Set(rangeOf(use.record))].filter(length => length > 0).map(length => tickAt(x(length)))
-      const bar = median !== undefined && boxes('usual', [{ x: [0, x(median)], y: [0, 100] }])
-      return spanCell(median === undefined ? NONE : durationText(median / 1000), html`${bar}${ticks}`)
+      const ended = use.lengths.map(({ length, isPassed }) => ({ at: length, value: 50, isPassed }))
+      const current = { at: soFar(use), value: 50, isPassed: true, isCurrent: true }
+      const dots = resultDots({ x, y: value => value }, current.at > 0 ? [...ended, current] : ended)
+      const line = levels('grid', [{ x: [0, 100], y: 50 }])
+      return spanCell(length === 0 ? NONE : durationText(length / 1000), html`${line}${ticks}${dots}`)
     },
   }
 }
@@ -129,10 +133,7 @@ function breaksRule({ discreet }: Viewer, { isBreakEnabled, breakMaximum, breakR
 
 /** `8 of 12` that ended. */
 function completedText({ record, sessions, completed }: TemplateUse): Part {
-  // Two lines leave it out.
-  return sessions === 0 || record.isTestLock
-    ? html`<span class="zero">${NONE}</span>`
-    : unbroken(`${numberText(completed)} of ${numberText(sessions)}`)
+  return sessions === 0 || record.isTestLock ? UNKNOWN : unbroken(`${numberText(completed)} of ${numberText(sessions)}`)
 }
 
 async function showTemplate(visit: Visit) {
@@ -144,8 +145,7 @@ async function showTemplate(visit: Visit) {
   const entries = (await lockHistory(store, access)).entries.filter(entry => entry.template === id)
   const { asOf } = await readKnownTime(store, viewer.session.accountId, owner, now)
   const until = countedUntil(asOf, now)
-  const ofAll = pageAccess.ofAll('lock_session')
-  const [[use], latest] = [await withUses(store, [template], ofAll), await latestLengths(store, ofAll)]
+  const [use] = await withUses(store, [template], pageAccess.ofAll('lock_session'))
   for (const user of use?.owners ?? []) pageAccess.note('lkbx', user)
   const shown = paginate(entries, query)
   const ids = shown.rows.map(entry => entry.id)
@@ -169,16 +169,17 @@ async function showTemplate(visit: Visit) {
       apiPath: `/api/v1/lkbx/templates/${record.id}`,
       json: document,
       summary: () => html`
-        ${use === undefined || use.last === null ? nothing : useStats(viewer, use, latest.get(id) ?? [])}
+        ${use === undefined || use.last === null ? nothing : useStats(viewer, use)}
         ${card('Rules', html`${facts(shownRules(viewer, record))}${viewer.discreet ? html`<p class="muted">The other rules are not shown while names are hidden.</p>` : nothing}`, { id: 'rules' })}
-        ${card('Locks with this template', rows.length === 0 ? html`<p class="muted">No lock has started from this template.</p>` : html`${lockTable(visit, rows, areNamed)}${tableFoot(path, query, shown)}`, { id: 'sessions' })}
+        ${card('Locks with this template', rows.length === 0 ? html`<p class="muted">No lock has started from this template.</p>` : html`${lockTable({ ...visit, viewer: { ...viewer, asOf } }, rows, areNamed)}${tableFoot(path, query, shown)}`, { id: 'sessions' })}
       `,
     }),
   })
 }
 
-function useStats(viewer: Viewer, use: TemplateUse, lengths: readonly number[]): Html {
+function useStats(viewer: Viewer, use: TemplateUse): Html {
   const { last, sessions, completed } = use
+  const lengths = use.lengths.map(({ length }) => length)
   const lengthOf = (length = 0) => durationText(length / 1000)
   return stats(
     sessions > 0 &&

@@ -64,10 +64,10 @@ export function lockTime({ at, intervals }: LockStats, clock: Clock): Html | und
   const [before, current] = intervals.length < 2 ? [undefined, intervals[0]] : intervals.slice(-2)
   if (current === undefined || at > clock.until) return undefined
   const time = tickingTime(current.start, clock)
-  if (!current.locked) return html`${time} so far`
+  if (!current.locked) return html`<span class="off-paper">${time} so far</span>`
   const since =
     before === undefined ? 'without a break' : before.type === 'break' ? 'since the last break' : 'since it was open'
-  return html`${time} ${since}`
+  return html`<span class="off-paper">${time} ${since}</span>`
 }
 
 /** What the lock is doing now, and how this week stands as far as all is known: the heading of a page; undefined where nothing is known of both. */
@@ -95,7 +95,7 @@ function noLockText({ timeZone }: Viewer, newest: LockStats | undefined, until: 
   return hours > 0 ? `No lock for ${length}` : 'No lock'
 }
 
-/** `5 h 12 min in breaks, 1 over 1 h, which adds 2 h` or `5 h 12 min in breaks, 1 h each allowed`: how long breaks were, and how many were longer than the template allows. */
+/** `5 h 12 min in breaks, 1 over 1 h, which adds 2 h` or `5 h 12 min in breaks, none over 1 h`: how long breaks were, and how many were longer than the template allows. */
 export function breaksText(intervals: readonly LockInterval[], template: LockTemplate | undefined): string | undefined {
   const { count, total } = breaksOf(intervals)
   const over = intervals.filter(one => overMaximum(one, template) > 0).length
@@ -103,7 +103,7 @@ export function breaksText(intervals: readonly LockInterval[], template: LockTem
   const { isBreakEnabled = false, breakMaximum = 0, breakPenalty = 0 } = template ?? {}
   const adds =
     breakPenalty > 0 ? `, ${over === 1 ? 'which' : 'each of which'} adds\u00a0${durationText(breakPenalty)}` : ''
-  const none = isBreakEnabled && breakMaximum > 0 ? `, ${durationText(breakMaximum)} each allowed` : ''
+  const none = isBreakEnabled && breakMaximum > 0 ? `, none over\u00a0${durationText(breakMaximum)}` : ''
   return `${durationText(total / 1000)} in breaks${over === 0 ? none : `, ${numberText(over)}\u00a0over\u00a0${durationText(breakMaximum)}${adds}`}`
 }
 
@@ -138,8 +138,8 @@ export function tickingTime(start: number, { until, now }: Clock): Part {
   return html`<span${ticks}>${minutesText(until - start)}</span>`
 }
 
-/** `in 3 d 4 h`, `passed 5 min ago`: how far the planned end of a running lock is. */
-export function plannedEndDistance(lock: LockStats, until: number): string {
+/** `in 3 d 4 h`, `passed 5 min ago`: how far the planned end of a running lock is; on paper when that is. */
+export function plannedEndDistance(viewer: Viewer, lock: LockStats, until: number): Part {
   const countdown = countdownOf(lock, until)
   if (countdown === undefined) return ''
   const { plannedEnd, isPaused, left } = countdown
@@ -149,14 +149,15 @@ export function plannedEndDistance(lock: LockStats, until: number): string {
   const unit = seconds >= 86_400 ? 3600 : seconds >= 3600 ? 60 : 1
   // To the minute, it is counted from what a clock without seconds says.
   const whole = unit === 60 ? Math.ceil(seconds / unit) : Math.round(seconds / unit)
-  return inTime(until + whole * unit * 1000, until)
+  return html`<time title="${dateTimeText(viewer, plannedEnd)}">${inTime(until + whole * unit * 1000, until)}</time>`
 }
 
 /** The planned end of a running lock, and how far it is. Only the record of a session says that it has ended. */
 export function plannedEndStat(viewer: Viewer, lock: LockStats, owner: number, until: number): Html {
   const missing = missingEnd(viewer, lock, owner)
   if (missing !== undefined) return stat('Planned end', missing === HIDDEN ? 'Hidden' : NONE)
-  return stat('Planned end', plannedEndDistance(lock, until), dateTimeText(viewer, lock.plannedEnd ?? 0))
+  const at = html`<span class="off-paper">${dateTimeText(viewer, lock.plannedEnd ?? 0)}</span>`
+  return stat('Planned end', plannedEndDistance(viewer, lock, until), at)
 }
 
 /** How far a running lock is, where its end is known. */

@@ -8,8 +8,8 @@ import type { LockInterval } from '../../../stats/intervals.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
 import type { Viewer } from '../../page.ts'
 import { intervalName, stateName } from './states.ts'
-import { overMaximum } from './time.ts'
-import { dateFormat, dayRange, durationText, minutesText, stretchText, timeOfDay } from '../../text/text.ts'
+import { type Clock, overMaximum } from './time.ts'
+import { dateFormat, dayRange, durationText, minutesText, nowTime, stretchText, timeOfDay } from '../../text/text.ts'
 
 /** When a lock was locked and open: on one line, or on a line for each day or for each few weeks. */
 
@@ -18,6 +18,7 @@ export function timeline(
   session: LockDetails,
   template: LockTemplate | undefined,
   plannedEnd: number | undefined,
+  clock: Clock,
 ): Html {
   const intervals = session.intervals.slice(0, MAX_ROWS)
   const [first, last] = [intervals[0], intervals.at(-1)]
@@ -44,7 +45,7 @@ export function timeline(
       ...(plannedEnd === undefined ? [] : ([['ahead', 'Up to the planned end']] as const)),
       ...(late.length > 0 ? ([['late', 'Over the maximum of a break']] as const) : []),
     ],
-    figures: stretchFigures(viewer, session, template, at => positionOf(at) * 100),
+    figures: stretchFigures(viewer, session, template, at => positionOf(at) * 100, clock),
   })
 }
 
@@ -122,6 +123,7 @@ function stretchFigures(
   session: LockDetails,
   template: LockTemplate | undefined,
   x: (at: number) => number,
+  { until, now }: Clock,
 ): Html {
   const all = stretchesOf(session)
   const offsetOf = (at: number) => Math.round((Date.parse(`${wallClock(at, viewer.timeZone)}Z`) - at) / MINUTE_MS)
@@ -132,8 +134,10 @@ function stretchFigures(
       {
         title: 'When',
         line: 'first',
-        cell: ({ locked, start, end }) =>
-          html`${stretchText(viewer, start, locked?.end ?? end)}${isChanged(start, locked?.end ?? end) && html` <span class="muted">clocks changed</span>`}`,
+        cell: ({ locked, start, end }) => {
+          const running = session.endAt === null && locked?.end === all.at(-1)?.end && nowTime(viewer, until, now)
+          return html`${stretchText(viewer, start, locked?.end ?? end, running || undefined)}${isChanged(start, locked?.end ?? end) && html` <span class="muted">clocks changed</span>`}`
+        },
       },
       {
         title: stateName('locked', viewer),

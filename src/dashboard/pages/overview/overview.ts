@@ -10,7 +10,7 @@ import { bothWays, emptyState } from '../../layout/components.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import { type DashboardPage, type LiveState, type Reader, view, type Visit } from '../../page.ts'
 import { DEFAULT_PRESET, periodFor } from '../../text/period.ts'
-import { agoText, countText } from '../../text/text.ts'
+import { agoText, countText, unbroken } from '../../text/text.ts'
 import { lockVerdict } from '../locks/locks.ts'
 import { example, EXAMPLE_OVERVIEW } from '../example.ts'
 import { headline } from '../locks/time.ts'
@@ -96,7 +96,7 @@ export async function readOverview(reader: Reader, goal: number | null) {
   const verdicts = [training && weekVerdict(training.week), lockVerdict(viewer, shownLock?.judged)]
   const cards = html`
     <div class="tiles" data-live="tiles">
-      ${lockCard(reader, current, last, locked, shownLock)}
+      ${lockCard(reader, current, last, locked)}
       ${training === undefined ? nothing : thisWeek(reader, training, goal)}
       ${await lastSession(reader, history.sessions, programs, limit)}
     </div>
@@ -129,8 +129,8 @@ async function lockedByDay({ store, viewer, pageAccess, now }: Reader, { since }
  */
 async function sinceLastLook(
   { store, viewer, now }: Visit,
-  trained: readonly { readonly at: number }[],
-  locked: readonly { readonly at: number }[],
+  trained: readonly { readonly id: number; readonly at: number }[],
+  locked: typeof trained,
 ): Promise<Html> {
   const { accountId: readerId } = viewer.session
   if (viewer.subject.id === readerId) return nothing
@@ -139,14 +139,14 @@ async function sinceLastLook(
   const last = reads.find(({ via }) => via === 'dashboard')
   if (last === undefined) return nothing
   const since = last.hour + HOUR_MS
-  const countOf = (records: typeof trained) => records.filter(({ at }) => at >= since && at <= now).length
-  const [sessions, locks] = [countOf(trained), countOf(locked)]
-  const news = [
-    ...(sessions === 0 ? [] : [countText(sessions, 'training session')]),
-    ...(locks === 0 ? [] : [countText(locks, 'lock')]),
-  ]
-  const text = news.length === 0 ? 'nothing new' : news.join(' and ')
-  return html`<span class="news"><strong>Since you last looked, ${agoText(viewer, since, now)}: ${text}</strong></span><br>`
+  const newOf = (records: typeof trained, path: string, name: string) => {
+    const found = records.filter(({ at }) => at >= since && at <= now)
+    const text = html`${unbroken(countText(found.length, name))}`
+    return found.length > 1 ? [text] : found.map(({ id }) => html`<a href="${path}/${id}">${text}</a>`)
+  }
+  const news = [...newOf(trained, '/training', 'training session'), ...newOf(locked, '/locks', 'lock')]
+  const text = news.map((one, index) => html`${index > 0 && ' and '}${one}`)
+  return html`<span class="news"><strong>Since you last looked, ${agoText(viewer, since, now)}: ${text.length === 0 ? 'nothing new' : text}</strong></span><br>`
 }
 
 /** Keys of the viewer read in between. */

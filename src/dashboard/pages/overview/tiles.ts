@@ -1,5 +1,5 @@
 import { sum } from '../../../contract/numbers.ts'
-import { DAY_MS, bucketStart, formatDate } from '../../../contract/time.ts'
+import { DAY_MS, formatDate } from '../../../contract/time.ts'
 import type { TrainingSession } from '../../../contract/training-sessions.ts'
 import { gradeRank } from '../../../stats/bests.ts'
 import type { LockStats } from '../../../stats/lock-queries.ts'
@@ -33,15 +33,12 @@ export function lockCard(
   current: (LockStats & { readonly document: string }) | undefined,
   last: LockStats | undefined,
   days: readonly LockStatistics[],
-  weeks: ShownLocks | undefined,
 ): Html {
   const { viewer, now } = reader
   const shown = current ?? last
   if (shown === undefined) return nothing
   const locked = days.filter(({ lockedSeconds }) => lockedSeconds > 0).length
   const today = zoneClock(viewer.timeZone).dayOf(now)
-  const scope = daysName({ first: bucketStart('week', 'monday', today), last: today })
-  const week = weeks?.buckets.at(-1)
   const end = knownEnd(shown)
   const until = countedUntil(viewer.asOf, now)
   const clock = { until, now }
@@ -53,7 +50,6 @@ export function lockCard(
       <dl class="stats">
         ${current === undefined ? nothing : html`${stat('So far', tickingTime(current.at, clock), ahead && progressBar(current, ahead, clock))}${plannedEndStat(viewer, current, viewer.subject.id, until)}`}
         ${current === undefined && end !== null && stat('Ended', timeAgo(viewer, end, now), `after ${durationText((end - shown.at) / 1000)}`)}
-        ${week !== undefined && week.knownSeconds > 0 && stat(lockText('Locked this week', viewer), lockedFigure(week, scope), weeks?.judged?.byNow && `usually ${rangeText(weeks.judged.byNow)}\u00a0% by now`)}
         ${stat(lockText('Days locked', viewer), numberText(locked), `of the last ${countText(days.length, 'day')}`)}
       </dl>
       ${dayStrip(viewer, days, today)}

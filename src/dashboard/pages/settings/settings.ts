@@ -214,7 +214,7 @@ async function showEvents({ store, viewer, query, path }: Visit) {
           ? html`<p class="card muted">No events in the last year.</p>`
           : html`<div class="card">${eventTable}${links}</div>`
       }
-      <p class="muted">A network is the part of an address that many people share. Wrong passwords within an hour share a row. If you do not recognise an event, sign out the other browsers and check the ways to sign in, in Settings; revoke API keys, and change your password.</p>
+      <p class="muted">A network is the first part of an address, which many people share. A row counts the wrong passwords of an hour. If you do not recognise an event, change your password, sign out the other browsers, and revoke API keys.</p>
     `,
   })
 }

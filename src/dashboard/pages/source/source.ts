@@ -139,9 +139,13 @@ async function sourceRows(
   const servers = sources.map(source => {
     const { origin } = source
     const isOwn = origin === connection?.origin && !['stopped', 'done'].includes(connection.state)
+    const isCopying = isOwn && isBusy(visit, connection)
     const isWell = isOwn && problemNow(visit, connection, source) === undefined
-    const state = isWell && html` <span class="state on">${isBusy(visit, connection) ? 'Copying' : 'Connected'}</span>`
-    return { from: { origin }, name: html`${hostOf(viewer, origin)}${state}`, outcome: summaryOf(visit, source) }
+    const state = !isWell ? 'Out of date' : source.setAside > 0 ? 'Incomplete' : 'Connected'
+    const look = isCopying || state === 'Connected' ? 'on' : 'warn'
+    const mark = isOwn && html` <span class="state ${look}">${isCopying ? 'Copying' : state}</span>`
+    const outcome = summaryOf(visit, source, isCopying ? 'Before this round: ' : '')
+    return { from: { origin }, name: html`${hostOf(viewer, origin)}${mark}`, outcome }
   })
   const ofFiles = file && {
     from: 'files' as const,
@@ -184,12 +188,12 @@ function sourceTable({ viewer }: Visit, rows: readonly SourceRow[]): Html {
   )
 }
 
-function summaryOf({ viewer, now }: Visit, { rows, gone, setAside, completedAt }: SourceStatus): Part {
+function summaryOf({ viewer, now }: Visit, { rows, gone, setAside, completedAt }: SourceStatus, before: string): Part {
   const [known = 0, left = 0] = [rows, gone].map(counts => sum(Object.values(counts)))
   if (known === left && completedAt === null) return NOTHING_YET
   const time = completedAt === null ? undefined : momentText(viewer, Date.parse(completedAt), now)
   return dotted(
-    `${numberText(Math.max(0, known - setAside))} of ${countText(known, 'record')}`,
+    `${before}${numberText(Math.max(0, known - setAside))} of ${countText(known, 'record')}`,
     setAside > 0 && `${numberText(setAside)} could not be stored`,
     time === undefined ? 'no complete copy yet' : `${setAside > 0 ? '' : 'complete '}as of ${time}`,
   )
@@ -245,13 +249,16 @@ function roundOf({ viewer, now }: Visit, connection: Connection, source: SourceS
   const isFurther = source?.completedAt != null
   const name = freeText(viewer, username)
   const left = startedAt === null ? undefined : secondsLeft(known, source, now - startedAt)
+  const before = sum(Object.values(source?.rows ?? {}))
   return html`
     <p class="summary" role="status">${state === 'due' ? 'Connecting' : isFurther ? 'Looking for what is new' : 'Copying your records'}${name === '' ? '' : ` with the key of ${name}`}. You can close this page: it goes on.</p>
+    ${isFurther && html`<progress max="${before}" value="${read}" aria-label="Records read again"></progress>`}
+    <p class="muted">${isFurther ? `${numberText(read)} of ${countText(before, 'record')} read again.` : read === 0 ? 'Nothing has arrived yet.' : `${countText(read, 'record')} so far.`}${left === undefined ? '' : ` About ${durationText(left > 60 ? Math.ceil(left / 60) * 60 : left)} left.`}${pauseText(progress, now)}</p>
     ${table<Read>(
       `${hostOf(viewer, origin)}: what has arrived`,
       [
         { title: 'Kind', cell: ({ kind }) => kindName(kind) },
-        { title: 'Arrived', numeric: true, cell: row => (known.has(row.kind) ? numberText(row.read) : NONE) },
+        { title: 'Read', numeric: true, cell: row => (known.has(row.kind) ? numberText(row.read) : NONE) },
         { title: 'Of', numeric: true, cell: ({ total }) => (total === null ? NONE : numberText(total)) },
       ],
       sourceLists
@@ -259,7 +266,6 @@ function roundOf({ viewer, now }: Visit, connection: Connection, source: SourceS
         .filter(({ total }) => total !== 0),
       { look: 'compact' },
     )}
-    <p class="muted">${isFurther ? `${countText(sum(Object.values(source.rows)), 'record')} before this round${read === 0 ? '' : `, ${numberText(read)} of them read again so far`}.` : read === 0 ? 'Nothing has arrived yet.' : `${countText(read, 'record')} so far.`}${left === undefined ? '' : ` About ${durationText(left > 60 ? Math.ceil(left / 60) * 60 : left)} left.`}${pauseText(progress, now)}</p>
   `
 }
 
@@ -291,14 +297,12 @@ function actionsOf(visit: Visit, connection: Connection, source: SourceStatus | 
   const { state, sealed_key: key } = connection
   const needsKey = state !== 'done' && (key === null || problemNow(visit, connection, source)?.needsKey === true)
   const canGoOn = state === 'stopped' && !needsKey
-  const isComplete = source?.completedAt != null
   const gone = sum(Object.values(source?.gone ?? {}))
   return html`
     <div class="buttons">
       ${needsKey ? link('key', 'Change key', true) : nothing}
       ${canGoOn ? button('continue', 'Continue', true) : nothing}
-      ${state === 'waiting' || state === 'due' ? html`${!needsKey && button('pull', 'Copy now')}${button('stop', STOP)}` : nothing}
-      ${isComplete && html`<a class="button" href="/">Go to the overview</a>`}
+      ${state === 'waiting' || state === 'due' ? html`${!needsKey && html`${button('pull', 'Copy now')}${button('stop', STOP)}`}` : nothing}
     </div>
     <details>
       <summary>More</summary>
@@ -325,7 +329,15 @@ type Round = Awaited<ReturnType<typeof listRounds>>[number]
 /** What came in from the connected server and from files, the newest first. */
 function arrivals({ viewer }: Visit, rounds: readonly Round[], files: readonly ImportedFile[]): Html {
   const rows = [
-    ...rounds.map(round => ({ ...round, at: round.ended_at, name: 'Server', removable: 0, id: 0 })),
+    ...rounds.map((round, index) => ({
+      ...round,
+      // Those of the round before are not told again.
+      rejected: round.rejected === rounds[index + 1]?.rejected ? 0 : round.rejected,
+      at: round.ended_at,
+      name: 'Server',
+      removable: 0,
+      id: 0,
+    })),
     ...files.map(file => ({
       ...file,
       name: freeText(viewer, file.name) || 'File',
@@ -353,7 +365,7 @@ function arrivals({ viewer }: Visit, rounds: readonly Round[], files: readonly I
           line: 'second',
           cell: ({ added, replaced, gone, rejected, failure }) =>
             countsText(
-              { new: added, changed: replaced, 'gone there': gone, 'not stored': rejected },
+              { new: added, changed: replaced, 'gone there (kept here)': gone, 'not stored': rejected },
               failure === null ? 'Nothing new' : NONE,
             ),
         },

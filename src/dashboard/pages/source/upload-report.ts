@@ -31,6 +31,7 @@ export function previewOf(visit: Visit, upload: Upload) {
     needsSecret,
     /** How many records would be stored. */
     news: sum(counts.map(({ added, changed }) => added + changed)),
+    changed: sum(counts.map(({ changed }) => changed)),
     shown: html`
       ${counts.length === 0 ? nothing : card('What is in it', html`${kindTable(visit, counts)}${notes(visit, upload)}`)}
       ${counts.length === 0 ? html`<div class="card stack"><p>No records of yours are in it.</p>${notes(visit, upload)}</div>` : nothing}
@@ -47,8 +48,8 @@ function kindTable({ viewer }: Visit, counts: readonly KindPreview[]): Html {
     'What is in it',
     [
       { title: 'Records', line: 'first', cell: ({ kind }) => kindName(kind) },
-      { title: 'First', cell: ({ first }) => day(first) },
-      { title: 'Last', cell: ({ last }) => day(last) },
+      { title: 'First', line: 'second', before: 'first ', cell: ({ first }) => day(first) },
+      { title: 'Last', line: 'second', before: 'last ', cell: ({ last }) => day(last) },
       {
         title: 'In your account',
         line: 'second',
@@ -137,7 +138,8 @@ function samplesCard({ viewer }: Visit, upload: Upload): Html {
     return table(kindName(kind), [{ title: kindName(kind), cell: title => title }, ...of.map(columnOf)], [...titles])
   })
   const note = html`<p class="muted">What a file replaces cannot be brought back from here.</p>`
-  return card('As they would be stored', html`<div class="stack">${tables}${samples.some(isChange) && note}</div>`)
+  const shown = html`<div class="stack">${tables}${samples.some(isChange) && note}</div>`
+  return card('As they would be stored', shown, { id: 'samples' })
 }
 
 function rejectedCard(upload: Upload): Html {

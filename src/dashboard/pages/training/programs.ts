@@ -218,7 +218,7 @@ function programFacts(viewer: Viewer, program: TrainingTemplate): Html {
 }
 
 function stateMarks({ isActive, isPublic }: ListedProgram): Part {
-  return html`${isActive ? html`<span class="state on">In use</span>` : nothing}${isPublic ? html`<span class="state">Public</span>` : nothing}`
+  return html`${isActive ? html`<span class="state on">Active</span>` : nothing}${isPublic ? html`<span class="state">Public</span>` : nothing}`
 }
 
 /** The segments of a program, numbered as they are run. */

@@ -12,7 +12,7 @@ import { legendOf, resultLegend } from '../../charts/picture.ts'
 import { boxes, dots, gradeRange, linePath, markText, resultDots, tickAt, valueScale } from '../../charts/plane.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import { label } from '../../text/labels.ts'
-import { typeName, personName, personOf, recordName, programLink, readPrograms } from '../../text/names.ts'
+import { ofWhom, typeName, personName, personOf, recordName, programLink, readPrograms } from '../../text/names.ts'
 import { type DashboardPage, view, type Viewer, type Visit } from '../../page.ts'
 import {
   card,
@@ -55,6 +55,7 @@ async function showSession(visit: Visit) {
   const segments = record.TrainerSegment.map((segment, index) => ({ ...segment, position: index + 1 }))
   const program = found.get(session.program)?.record
   const passing = program === undefined ? [] : passingGrades(program)
+  const when = Date.parse(program?.updatedAt ?? '') > session.at ? ', as the program has it now' : ''
   const usual = usualOfProgram(sessions, own, ({ grade }) => grade)
   const rank = gradeRank(sessions, session, now)
   const title = recordName(viewer, 'training', record)
@@ -62,7 +63,7 @@ async function showSession(visit: Visit) {
   return view({
     owner,
     title,
-    heading: isNamed ? html`${names.nameOf(session.program)}` : undefined,
+    heading: html`${owner === viewer.subject.id && ofWhom(viewer)}${isNamed ? names.nameOf(session.program) : title}`,
     back: visit.sectionStart,
     lead: dotted(
       isNamed && title,
@@ -91,7 +92,7 @@ async function showSession(visit: Visit) {
           ...amountStats(visit, sessions, own, session, segments, passing),
         )}
         ${lastTen(viewer, sessions.slice(0, own + 1), session, usual)}
-        ${card('Segments', segmentTable(visit, segments, passing), { id: 'rows' })}
+        ${card('Segments', segmentTable(visit, segments, passing, when), { id: 'rows' })}
       `,
     }),
   })
@@ -198,9 +199,6 @@ function amountStats(
   const judged = segments.filter(isJudged)
   const passed = judged.filter(segment => segment.passed).length
   const others = segments.filter(segment => !isJudged(segment))
-  const graded = others.filter(({ percentGrade }) => percentGrade > 0).length
-  const beside =
-    graded === 0 || graded === others.length ? ' not judged' : ` not judged, ${numberText(graded)} of them in the grade`
   const usual = usualOfProgram(sessions, own, ({ reps }) => reps)
   return [
     stat('Repetitions', numberText(session.reps), usual && usualNote(session.reps, usual, { text: numberText })),
@@ -208,9 +206,7 @@ function amountStats(
     stat(
       'Segments passed',
       judged.length === 0 ? NONE : `${numberText(passed)} of ${numberText(judged.length)}`,
-      others.length === 0
-        ? undefined
-        : `${numberText(others.length)} more${graded === others.length ? ' in the grade,' : ''}${beside}`,
+      others.length === 0 ? undefined : `${numberText(others.length)} more, not judged`,
     ),
   ]
 }
@@ -218,13 +214,13 @@ function amountStats(
 type Row = TrainerSegment & { readonly position: number }
 
 /** What matters of each segment; all of it is in the data of the record. */
-function segmentTable({ viewer, path, query }: Visit, segments: readonly Row[], passing: Passing): Html {
+function segmentTable({ viewer, path, query }: Visit, segments: readonly Row[], passing: Passing, when: string): Html {
   if (segments.length === 0) return html`<p class="muted">This session has no segments.</p>`
   const paged = paginate(segments, query, RECORD_ROWS)
   const gradeAt = ({ position, type }: Row) => passingAt(passing, position - 1, type) ?? -1
   const least = [...new Set(segments.map(gradeAt))].filter(grade => grade > 0)
   return html`
-    ${least.length > 0 && legendOf([['tick', `Passing grade of the program now${least.length === 1 ? `: ${percentText(least[0] ?? 0)}` : ''}`]])}
+    ${least.length > 0 && legendOf([['tick', `Passing grade${when}${least.length === 1 ? `: ${percentText(least[0] ?? 0)}` : ''}`]])}
     ${table<Row>('Segments', segmentColumns(viewer, segments, passing), paged.rows)}
     ${tableFoot(path, query, paged, 'rows')}
   `
@@ -234,6 +230,7 @@ function segmentColumns(viewer: Viewer, segments: readonly Row[], passing: Passi
   const distance: TableColumn<Row> = {
     title: label('distanceTravelled'),
     numeric: true,
+    line: 'second',
     cell: ({ distanceTravelled: metres = null }) =>
       distanceOf(viewer, { distance: metres === null ? null : metres * 1_000_000, approximate: false }, true),
   }
