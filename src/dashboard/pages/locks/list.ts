@@ -174,9 +174,6 @@ export function lockRow(session: LockStats, document: string | undefined, ending
   }
 }
 
-/** Two lines leave it out. */
-export const UNKNOWN = html`<span class="zero">${NONE}</span>`
-
 /** Bars are drawn up to `most` milliseconds, if it is more than 0. */
 export function lockColumns(
   { viewer, now }: Pick<Reader, 'viewer' | 'now'>,
@@ -194,12 +191,7 @@ export function lockColumns(
       cell: row => html`<a href="/locks/${row.id}">${(hasNames ? named : started)(row)}</a>${marksOf(viewer, row)}`,
     },
     ...(hasNames ? [{ title: label('startDate'), line: 'second', cell: started } as const] : []),
-    {
-      title: label('endDate'),
-      line: 'second',
-      before: 'until ',
-      cell: row => (knownEnd(row) === null ? UNKNOWN : dateText(viewer, knownEnd(row) ?? 0)),
-    },
+    { title: label('endDate'), cell: row => (knownEnd(row) === null ? NONE : dateText(viewer, knownEnd(row) ?? 0)) },
     {
       title: html`Lasted${most > 0 && barEnds('0', durationText(most / 1000))}`,
       numeric: most === 0,

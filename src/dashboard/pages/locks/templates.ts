@@ -27,7 +27,7 @@ import {
 } from '../../layout/components.ts'
 import { dateText, durationText, NONE, numberText, partText, unbroken } from '../../text/text.ts'
 import { stateName } from './states.ts'
-import { lockRow, lockTable, planText, UNKNOWN } from './list.ts'
+import { lockRow, lockTable, planText } from './list.ts'
 import { barEnds, leastNews, spanCell } from '../parts.ts'
 import { endingOf, rangeOf } from './time.ts'
 
@@ -133,7 +133,10 @@ function breaksRule({ discreet }: Viewer, { isBreakEnabled, breakMaximum, breakR
 
 /** `8 of 12` that ended. */
 function completedText({ record, sessions, completed }: TemplateUse): Part {
-  return sessions === 0 || record.isTestLock ? UNKNOWN : unbroken(`${numberText(completed)} of ${numberText(sessions)}`)
+  // Two lines leave it out.
+  return sessions === 0 || record.isTestLock
+    ? html`<span class="zero">${NONE}</span>`
+    : unbroken(`${numberText(completed)} of ${numberText(sessions)}`)
 }
 
 async function showTemplate(visit: Visit) {
