@@ -29,7 +29,7 @@ export async function withUses(store: Store, templates: readonly StoredTemplate<
       lengths: uses
         .filter(({ running, length }) => running === 0 && length > 0)
         .slice(0, LATEST)
-        .map(({ length, passed }) => ({ length, isPassed: passed === 1 })),
+        .map(({ length }) => length),
       /** When one began that is running. */
       runningSince: newest.find(({ running }) => running > 0)?.at,
       /** When a session with it began last; null when there was none. */
@@ -38,9 +38,7 @@ export async function withUses(store: Store, templates: readonly StoredTemplate<
   })
 }
 
-type Use = Readonly<
-  Record<'template' | 'running' | 'at' | 'length' | 'passed' | 'sessions' | 'completed' | 'place', number>
->
+type Use = Readonly<Record<'template' | 'running' | 'at' | 'length' | 'sessions' | 'completed' | 'place', number>>
 
 const LATEST = 10
 
@@ -49,7 +47,7 @@ const usesByTemplate = recordQuery<Access, Use>(
   'uses of lock templates',
   (param, owned) => sql`
     select ${owned}, template_id as template, is_active as running, at, coalesce(ended_at - at, 0) as length,
-      case lock_state when 'completed' then 1 else 0 end as passed, sessions, completed, place
+      sessions, completed, place
     from (
       select owner_id, template_id, is_active, at, ended_at, lock_state, count(*) over same as sessions,
         count(*) filter (where lock_state = 'completed') over same as completed,

@@ -199,7 +199,7 @@ test('the page of a template says how many locks were completed, and what they c
   const after = shownText(await it.viewer.get('/lock-templates'))
   assert.match(
     after,
-    / Least completed: Template 42 , 0 of 1 \(0 %\) Completed Ended early Planned length Name Median of ten 0 /,
+    / Least completed: Template 42 , 0 of 1 \(0 %\) Median of the last ten From the shortest to the longest Planned length Name Median 0 /,
   )
 })
 
@@ -413,7 +413,7 @@ async function assertJudged(days: number) {
     const alex = await visitorAs(service.url, 'alex')
     const locks = shownText(await alex.get('/locks')).replaceAll(/\s/g, ' ')
     const [, now = '', usual, last = '', verdict] =
-      /Locked by week (\d+) % of this week so far(, usually \d+(?: to \d+)? % by now)?; last week (\d+) %(?: \(([◆▲▼]))?/.exec(
+      /Locked by week (\d+) % of this week so far(, usually \d+(?: to \d+)? % by now)?; last week (\d+) %(?: , ([◆▲▼]))?/.exec(
         locks,
       ) ?? assert.fail()
     const [, week, percent, how = ''] =
@@ -453,7 +453,10 @@ test('a lock that has ended says how long it was locked, its breaks, and how muc
   const text = shownText(await it.viewer.get('/locks/51'))
   assert.match(text, /Weekend Completed, 1\sd 22\sh later than planned 1 Feb( 2026)?, 08:00 – 3 Feb( 2026)?, 08:00 /)
   assert.match(text, / 08:00 Template Three day lock/)
-  assert.match(text, /Lasted 2\sd 1\sd 23\sh locked Breaks 1 30\smin in breaks, none over\s30\smin .* Planned 2\sh /)
+  assert.match(
+    text,
+    /Lasted 2\sd 1\sd 23\sh locked Breaks 1 30\smin in breaks, 30\smin every 1\sd allowed, none longer .* Planned 2\sh /,
+  )
   assert.doesNotMatch(text, /\d\s[dh] of \d/)
   const short = shownText(await it.viewer.get('/locks/52'))
   assert.match(short, /Ended early .* Lasted 1\sh/)

@@ -132,5 +132,8 @@ test('to somebody who may read from a day on, the news is since that day', async
   const best = [{ days: 100, reps: 5000 }, ...steady, ofThisWeek]
   assert.doesNotMatch((await newsAt(best)).text, /Best week/)
   const { text } = await newsAt(best, { recordsFrom: '2026-09-01' })
-  assert.match(text, /^Best week since 1 Sept[^:]*: 400 repetitions \(before \d+\)/)
+  assert.match(
+    text,
+    /^So far this week: 400 repetitions, ▲ above usual Best week since 1 Sept[^:]*: 400 repetitions \(before \d+\)/,
+  )
 })

@@ -45,9 +45,9 @@ export function legendOf(items: readonly LegendItem[]): Html {
 }
 
 /** Of dots, of which those that were not passed are hollow. */
-export function resultLegend(passed: readonly boolean[], [yes, no] = ['Passed', 'Not passed']): LegendItem[] {
-  const hollow: LegendItem[] = passed.every(Boolean) ? [] : [['hollow', no]]
-  return passed.length === 0 ? [] : [['filled', yes], ...hollow]
+export function resultLegend(passed: readonly boolean[]): LegendItem[] {
+  const hollow: LegendItem[] = passed.every(Boolean) ? [] : [['hollow', 'Not passed']]
+  return passed.length === 0 ? [] : [['filled', 'Passed'], ...hollow]
 }
 
 /** A mark as pictures draw it, beside the text that says what it means. */

@@ -306,10 +306,11 @@ export function tableFoot(path: string, query: URLSearchParams, paged: Paged<unk
   rest.delete('page')
   const fields = hiddenFields(`?${rest.toString()}`)
   rest.set('rows', 'all')
+  const isAll = query.get('rows') === 'all'
   const print = html`<a class="off-paper wide" href="${path}?${rest.toString()}#${anchor}">Print all rows</a>`
   return html`
     <div class="table-foot">
-      <p class="muted">${dotted(html`${numberText(first)}–${numberText(first + rows.length - 1)} of ${numberText(total)}<span class="on-paper">, the others are not on this page</span>`, query.get('rows') === 'all' ? nothing : print)}</p>
+      <p class="muted">${dotted(html`${numberText(first)}–${numberText(first + rows.length - 1)} of ${numberText(total)}<span class="on-paper">, ${isAll ? 'the others are not on this page' : html`all of them with <q>Print all rows</q>`}</span>`, isAll ? nothing : print)}</p>
       ${pages > 2 && html`<form class="off-paper" method="get" action="${path}#${anchor}">${fields}<label>Page <input type="number" name="page" min="1" max="${pages}" value="${page}" required></label> of ${numberText(pages)} <button class="small">Go</button></form>`}
       ${pager({ path, query, anchor }, page, pages)}
     </div>

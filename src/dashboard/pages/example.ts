@@ -22,22 +22,24 @@ function tile(title: string, figure: string, unit: string, note: string, drawing
 const grades = (digits: string) => [...digits].map(digit => ({ value: 84 + Number(digit), isPassed: digit !== '0' }))
 const scale = valueScale([80, 100], grade => `${grade}\u00a0%`)
 const usual = html`${scale.axes}${boxes('usual', [{ x: [0, 100], y: [scale.y(92), scale.y(88)] }])}`
-const bars = (digits: string) => dayBars([...digits].map(digit => Number(digit) * 11))
+const shares = (digits: string) => [...digits].map(digit => Number(digit) * 11)
 const ends = (...texts: readonly string[]) =>
   html`<span class="ends small muted">${texts.map(text => html`<span>${text}</span>`)}</span>`
-const weeks = (digits: string) => html`${bars(digits)}${ends('11 weeks ago', 'This week')}`
+const times = (begin: string, end: string) =>
+  html`<svg class="times" y="100%"><text class="main begin" x="0%">${begin}</text><text class="main end" x="100%">${end}</text></svg>`
+const weeks = (digits: string) => dayBars(shares(digits), digits.length - 1, times('11 weeks ago', 'This week'))
 
 const LOCK = html`
   <section class="card tile wide">
     <h2>Seven day lock</h2>
     <dl class="stats">${stat('So far', '2 d 5 h', 'of 7 d')}${stat('Planned end', 'in 4 d 19 h')}${stat('Days locked', '18', 'of 28')}</dl>
-    <div class="days-strip">${bars('0038996000059996000399960794')}${ends('27 days ago', 'Hours a day', 'Today')}</div>
+    <div class="days-strip">${dayBars(shares('0038996000059996000399960794'))}${ends('27 days ago', 'Hours a day', 'Today')}</div>
   </section>
 `
 
 const AS_USUAL = '◆ as usual (88 to 92\u00a0%)'
-const ten = (digits: string, ...texts: readonly string[]) =>
-  html`<div class="plot">${lastResults(grades(digits), scale.y, '90', usual, 112)}${ends(...texts)}</div>`
+const ten = (digits: string, begin: string, end: string) =>
+  html`<div class="plot">${lastResults(grades(digits), scale.y, '90', html`${usual}${times(begin, end)}`, 112)}</div>`
 const LAST_TEN = ten('4656577086', '9 sessions ago', 'Last')
 const BY_NOW = 'usually 1,500 to 1,760 by now'
 
@@ -49,7 +51,7 @@ export const EXAMPLE_OVERVIEW = [
 ]
 
 export const EXAMPLE_TRAINING = [
-  tile('Grade', '90\u00a0%', 'this week so far', AS_USUAL, ten('4656576786', '9 weeks ago', 'Now')),
+  tile('Grade', '90\u00a0%', 'this week so far', AS_USUAL, ten('4656576786', '9 weeks ago', 'This week')),
   tile('Repetitions per week', '2,180', 'this week so far', BY_NOW, weeks('564745660788')),
 ]
 

@@ -540,7 +540,7 @@ export function summaryOf(
     const isBefore = last !== undefined && last.part === parts[current - 1] && (isShare || byNow === undefined)
     const before =
       isBefore &&
-      html`; <span class="nowrap">last ${unit} ${text(last.value)}</span>${byNow === undefined && beyond && ` (${beyond})`}`
+      html`; <span class="nowrap">last ${unit} ${text(last.value)}</span>${byNow === undefined && beyond && `, ${beyond}`}`
     const stands = byNow && `, usually ${rangeText(byNow)}${isShare ? '\u00a0%' : ''} by now`
     return html`<b>${text(running)}</b> ${isShare ? 'of ' : ''}this ${unit} so far${stands}${before}`
   }

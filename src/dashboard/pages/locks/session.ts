@@ -116,13 +116,12 @@ function timesText(viewer: Viewer, { record, endAt }: LockDetails, { until, now 
 function sessionStats(viewer: Viewer, session: LockDetails, template: LockTemplate | undefined, clock: Clock): Html {
   const { record, intervals, endAt } = session
   const { locked, longest } = totalsOf(intervals)
-  const lockedText = durationText(locked / 1000)
   const at = Date.parse(record.startDate)
   const ended = knownEnd({ at, endAt })
   const lasted = ended === null ? NONE : durationText((ended - at) / 1000)
   const length = record.duration === 0 ? NONE : durationText(record.duration)
   const planned = template?.isRandomDuration === true ? lengthText(template) : length
-  const time = intervals.length === 0 ? undefined : `${lockedText} ${lockText('locked', viewer)}`
+  const time = intervals.length === 0 ? undefined : `${durationText(locked / 1000)} ${lockText('locked', viewer)}`
   return stats(
     endAt === null
       ? mainStat(

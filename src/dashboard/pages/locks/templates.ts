@@ -4,9 +4,9 @@ import { readKnownTime, countedUntil } from '../../../stats/known-time.ts'
 import { lockHistory } from '../../../stats/lock-history.ts'
 import { lockRecords, someLocks } from '../../../stats/lock-queries.ts'
 import { lockTemplates, type TemplateUse, withUses } from '../../../stats/lock-template-queries.ts'
-import { levels, resultDots, tickAt } from '../../charts/plane.ts'
+import { boxes, dots, levels, tickAt } from '../../charts/plane.ts'
 import { medianOf } from '../../../contract/numbers.ts'
-import { legendOf, resultLegend } from '../../charts/picture.ts'
+import { legendOf } from '../../charts/picture.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
 import { label } from '../../text/labels.ts'
 import { personName, personOf, recordName } from '../../text/names.ts'
@@ -65,11 +65,8 @@ async function showTemplates(visit: Visit) {
             'This page will show the rules that lock sessions start from: how long they last, when breaks are due, and what changes their length.',
           )
         : html`<section class="card" id="sessions">${legendOf([
-            ...resultLegend(
-              shown.rows.flatMap(({ lengths }) => lengths.map(({ isPassed }) => isPassed)),
-              [stateName('completed', viewer), stateName('abandoned', viewer)],
-            ),
-            ...(shown.rows.some(use => use.runningSince !== undefined) ? ([['running', 'So far']] as const) : []),
+            ['filled', 'Median of the last ten'],
+            ['usual', 'From the shortest to the longest'],
             ['tick', planText(shown.rows.some(({ record }) => record.isRandomDuration))],
           ])}${table('Lock templates', lockTemplateColumns(viewer, lengthColumn(shown.rows, countedUntil(viewer.asOf, now))), shown.rows)}${tableFoot(path, query, shown)}</section>`,
   })
@@ -103,24 +100,25 @@ export function lockTemplateColumns(viewer: Viewer, lengths?: TableColumn<Templa
   ]
 }
 
-/** How long the last ten locks were, and the running one is so far, as dots of one scale with ticks at what is planned. */
+/** How long the last ten locks were, from the shortest to the longest, with their median, or how long the running one is so far; ticks are at what is planned. */
 function lengthColumn(shown: readonly TemplateUse[], until: number): TableColumn<TemplateUse> {
-  const soFar = ({ runningSince = until }: TemplateUse) => Math.max(0, until - runningSince)
-  const lengths = shown.flatMap(use => [...use.lengths.map(({ length }) => length), soFar(use), ...rangeOf(use.record)])
-  const most = Math.max(1, ...lengths)
-  const x = (length: number) => (length * 100) / most
+  const lengthsOf = ({ record, lengths, runningSince = until }: TemplateUse) =>
+    record.isTestLock ? [] : lengths.length > 0 || runningSince >= until ? lengths : [until - runningSince]
+  const most = Math.max(1, ...shown.flatMap(use => [...lengthsOf(use), ...rangeOf(use.record)]))
+  // Dots are whole at both ends.
+  const x = (length: number) => 2 + (length * 96) / most
   return {
-    title: html`Median of\u00a0ten${barEnds('0', durationText(most / 1000))}`,
+    title: html`Median${barEnds('0', durationText(most / 1000))}`,
     line: 'first',
-    unit: use => (use.lengths.length > 0 ? '\u00a0median' : soFar(use) > 0 ? '\u00a0so far' : ''),
     cell(use) {
-      const length = medianOf(use.lengths.map(({ length }) => length)) ?? soFar(use)
+      const lengths = lengthsOf(use)
+      const [median, isSoFar] = [medianOf(lengths), use.lengths.length === 0]
       const ticks = [...new Set(rangeOf(use.record))].filter(length => length > 0).map(length => tickAt(x(length)))
-      const ended = use.lengths.map(({ length, isPassed }) => ({ at: length, value: 50, isPassed }))
-      const current = { at: soFar(use), value: 50, isPassed: true, isCurrent: true }
-      const dots = resultDots({ x, y: value => value }, current.at > 0 ? [...ended, current] : ended)
-      const line = levels('grid', [{ x: [0, 100], y: 50 }])
-      return spanCell(length === 0 ? NONE : durationText(length / 1000), html`${line}${ticks}${dots}`)
+      const line = html`${levels('grid', [{ x: [0, 100], y: 50 }])}${ticks}`
+      if (median === undefined) return spanCell(NONE, line)
+      const range = boxes('usual', [{ x: [x(Math.min(...lengths)), x(Math.max(...lengths))], y: [0, 100] }])
+      const dot = dots(isSoFar ? 'so-far' : 'filled', { x, y: value => value }, [{ at: median, value: 50 }])
+      return spanCell(`${durationText(median / 1000)}${isSoFar ? ' so far' : ''}`, html`${range}${line}${dot}`)
     },
   }
 }
@@ -181,8 +179,7 @@ async function showTemplate(visit: Visit) {
 }
 
 function useStats(viewer: Viewer, use: TemplateUse): Html {
-  const { last, sessions, completed } = use
-  const lengths = use.lengths.map(({ length }) => length)
+  const { last, sessions, completed, lengths } = use
   const lengthOf = (length = 0) => durationText(length / 1000)
   return stats(
     sessions > 0 &&

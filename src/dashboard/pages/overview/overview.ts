@@ -17,6 +17,7 @@ import { headline } from '../locks/time.ts'
 import { sourceNotice } from '../source/states.ts'
 import { readTraining, weekVerdict } from '../training/training.ts'
 import { newsOf } from './news.ts'
+import { weekVerdicts } from '../parts.ts'
 import { lastSession, lockCard, STRIP_DAYS, thisWeek, weeksCard } from './tiles.ts'
 import { listReads } from '../../../accounts/read-log-queries.ts'
 import { DAY_MS, HOUR_MS } from '../../../contract/time.ts'
@@ -51,12 +52,12 @@ async function showOverview(visit: Visit) {
       lead: 'Lockstep keeps your lock and training history and shows how it goes. Choose a way to bring it in.',
       body: html`${notice}${bothWays}${!visit.viewer.discreet && example(...EXAMPLE_OVERVIEW)}`,
     })
-  const { heading, news, cards, trained, locked } = shown
+  const { heading, verdict, news, cards, trained, locked } = shown
   const since = await sinceLastLook(visit, trained, locked)
   return view({
     title: 'Overview',
     heading: heading && html`<span data-live="state">${heading}</span>`,
-    lead: html`${since}<span class="news" data-live="news">${news}</span>`,
+    lead: html`${since}${verdict && html`<span class="news">${verdict}</span>`}<span class="news" data-live="news">${news}</span>`,
     body: html`${notice}${cards}`,
   })
 }
@@ -65,6 +66,7 @@ async function showOverview(visit: Visit) {
 export async function readOverview(reader: Reader, goal: number | null) {
   const { store, viewer, pageAccess, now } = reader
   const { timeZone } = viewer
+  const isOwn = viewer.subject.id === viewer.session.accountId
   const access = pageAccess.sessions('lkbx')
   const until = countedUntil(viewer.asOf, now)
   const clock = zoneClock(timeZone)
@@ -104,7 +106,9 @@ export async function readOverview(reader: Reader, goal: number | null) {
     ${await yearLine(reader)}
   `
   return {
-    heading: headline(reader, current, last, until, ...verdicts),
+    // Of somebody else, what is new since the last look comes before how the week stands.
+    heading: headline(reader, current, last, until, ...(isOwn ? verdicts : [])),
+    verdict: isOwn ? undefined : weekVerdicts(viewer, now, ...verdicts),
     news,
     cards,
     trained: history.sessions,

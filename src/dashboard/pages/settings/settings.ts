@@ -214,7 +214,7 @@ async function showEvents({ store, viewer, query, path }: Visit) {
           ? html`<p class="card muted">No events in the last year.</p>`
           : html`<div class="card">${eventTable}${links}</div>`
       }
-      <p class="muted">A network is the first part of an address, which many people share. A row counts the wrong passwords of an hour. If you do not recognise an event, change your password, sign out the other browsers, and revoke API keys.</p>
+      <p class="muted">A network is the first part of an address, which many people share. Wrong passwords within an hour are one row. If you do not recognise an event, change your password, sign out the other browsers, and revoke API keys.</p>
     `,
   })
 }

@@ -90,7 +90,7 @@ async function showSource(visit: Visit) {
   const rows = await sourceRows(visit, sources, files, connection)
   const came = html`
     ${await Promise.all(sources.map(async source => rejectedOf(visit, source, source === connected ? connection : undefined)))}
-    ${arrivals(visit, rounds, files)}
+    ${arrivals(visit, hostOf(viewer, connection?.origin ?? ''), rounds, files)}
   `
   const isWaiting = connection !== undefined && isBusy(visit, connection)
   return view({
@@ -327,14 +327,14 @@ function link(path: string, text: string, isPrimary = false): Html {
 type Round = Awaited<ReturnType<typeof listRounds>>[number]
 
 /** What came in from the connected server and from files, the newest first. */
-function arrivals({ viewer }: Visit, rounds: readonly Round[], files: readonly ImportedFile[]): Html {
+function arrivals({ viewer }: Visit, server: string, rounds: readonly Round[], files: readonly ImportedFile[]): Html {
   const rows = [
     ...rounds.map((round, index) => ({
       ...round,
       // Those of the round before are not told again.
       rejected: round.rejected === rounds[index + 1]?.rejected ? 0 : round.rejected,
       at: round.ended_at,
-      name: 'Server',
+      name: server,
       removable: 0,
       id: 0,
     })),
@@ -356,18 +356,18 @@ function arrivals({ viewer }: Visit, rounds: readonly Round[], files: readonly I
         {
           title: 'When',
           line: 'first',
-          cell: ({ at, failure }) =>
-            html`${dateTime(viewer, at)}${failure === null ? nothing : html` <span class="state warn">${failure === 'refused' ? 'Key refused' : 'Not complete'}</span>`}`,
+          cell: ({ at }) => dateTime(viewer, at),
         },
         { title: 'From', line: 'second', cell: ({ name }) => name },
         {
           title: 'Records',
           line: 'second',
-          cell: ({ added, replaced, gone, rejected, failure }) =>
-            countsText(
-              { new: added, changed: replaced, 'gone there (kept here)': gone, 'not stored': rejected },
-              failure === null ? 'Nothing new' : NONE,
-            ),
+          cell: ({ added, replaced, gone, rejected, failure }) => {
+            const counts = { new: added, changed: replaced, 'gone there (kept here)': gone, 'not stored': rejected }
+            if (failure === null) return countsText(counts, 'Nothing new')
+            const what = failure === 'refused' ? 'Key refused' : 'Not complete'
+            return html`<span class="state warn">${what}</span> ${countsText(counts, '')}`
+          },
         },
         actionColumn(({ id, name, removable }) =>
           removable === 0 ? nothing : action(`/source/files/${id}/undo`, 'Undo', name),

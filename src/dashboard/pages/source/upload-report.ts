@@ -139,7 +139,7 @@ function samplesCard({ viewer }: Visit, upload: Upload): Html {
   })
   const note = html`<p class="muted">What a file replaces cannot be brought back from here.</p>`
   const shown = html`<div class="stack">${tables}${samples.some(isChange) && note}</div>`
-  return card('As they would be stored', shown, { id: 'samples' })
+  return card('The first of them, as they would be stored', shown, { id: 'samples' })
 }
 
 function rejectedCard(upload: Upload): Html {

@@ -45,7 +45,7 @@ export async function programRuns(visit: Visit, program: TrainingTemplate, sessi
   const passing = passingGrades(program)
   const graded = [...new Set(passing.map(({ grade }) => grade))].filter(grade => grade > 0)
   const [from, to] = graded.length === 1 ? [percentText(graded[0] ?? 0), percentText(100)] : ['least', 'most']
-  const shades = html`<li class="off-paper">Above the passing grade: <span class="nowrap">${from}\u00a0${SHADES.map(shade => html`<i class="day run ${shade}"></i>`)}\u00a0${to}</span></li>`
+  const shades = html`<li>Above the passing grade: <span class="nowrap">${from}\u00a0${SHADES.map(shade => html`<i class="day run ${shade}"></i>`)}\u00a0${to}</span></li>`
   const body = html`
     ${table('Segments in the last sessions', runColumns(visit, runs, passing), paged.rows, { look: 'runs' })}
     <ul class="legend">${graded.length > 0 && shades}${failed.length > 0 && html`<li>${legendMark('hollow')}Not passed</li>`}</ul>

@@ -206,7 +206,7 @@ function amountStats(
     stat(
       'Segments passed',
       judged.length === 0 ? NONE : `${numberText(passed)} of ${numberText(judged.length)}`,
-      others.length === 0 ? undefined : `${numberText(others.length)} more, not judged`,
+      others.length === 0 ? undefined : `${numberText(others.length)} more without a passing grade`,
     ),
   ]
 }
@@ -246,7 +246,6 @@ function segmentColumns(viewer: Viewer, segments: readonly Row[], passing: Passi
       line: 'second',
       cell(segment) {
         const least = passingAt(passing, segment.position - 1, segment.type)
-        if (least === 0 && segment.passed) return html`<span class="small muted">not judged</span>`
         const bar = boxes(segment.passed ? 'solid' : 'late', [
           { x: [0, Math.max(0, Math.min(100, segment.percentGrade))], y: [0, 100] },
         ])
