@@ -23,8 +23,6 @@ const grades = (digits: string) => [...digits].map(digit => ({ value: 84 + Numbe
 const scale = valueScale([80, 100], grade => `${grade}\u00a0%`)
 const usual = html`${scale.axes}${boxes('usual', [{ x: [0, 100], y: [scale.y(92), scale.y(88)] }])}`
 const shares = (digits: string) => [...digits].map(digit => Number(digit) * 11)
-const ends = (...texts: readonly string[]) =>
-  html`<span class="ends small muted">${texts.map(text => html`<span>${text}</span>`)}</span>`
 const times = (begin: string, end: string) =>
   html`<svg class="times" y="100%"><text class="main begin" x="0%">${begin}</text><text class="main end" x="100%">${end}</text></svg>`
 const weeks = (digits: string) => dayBars(shares(digits), digits.length - 1, times('11 weeks ago', 'This week'))
@@ -33,7 +31,7 @@ const LOCK = html`
   <section class="card tile wide">
     <h2>Seven day lock</h2>
     <dl class="stats">${stat('So far', '2 d 5 h', 'of 7 d')}${stat('Planned end', 'in 4 d 19 h')}${stat('Days locked', '18', 'of 28')}</dl>
-    <div class="days-strip">${dayBars(shares('0038996000059996000399960794'))}${ends('27 days ago', 'Hours a day', 'Today')}</div>
+    ${dayBars(shares('0038996000059996000399960794'), 27, times('27 days ago', 'Today'))}
   </section>
 `
 

@@ -290,10 +290,8 @@ function secondsLeft(known: ReadonlyMap<string, Read>, source: SourceStatus | un
   return rest === 0 ? undefined : (elapsedMs / 1000 / read) * rest
 }
 
-const STOP = 'Stop copying'
-
 function actionsOf(visit: Visit, connection: Connection, source: SourceStatus | undefined): Html {
-  if (isBusy(visit, connection)) return html`<div class="buttons">${button('stop', STOP)}</div>`
+  if (isBusy(visit, connection)) return html`<div class="buttons">${button('stop', 'Stop copying')}</div>`
   const { state, sealed_key: key } = connection
   const needsKey = state !== 'done' && (key === null || problemNow(visit, connection, source)?.needsKey === true)
   const canGoOn = state === 'stopped' && !needsKey
@@ -302,7 +300,7 @@ function actionsOf(visit: Visit, connection: Connection, source: SourceStatus | 
     <div class="buttons">
       ${needsKey ? link('key', 'Change key', true) : nothing}
       ${canGoOn ? button('continue', 'Continue', true) : nothing}
-      ${state === 'waiting' || state === 'due' ? html`${!needsKey && html`${button('pull', 'Copy now')}${button('stop', STOP)}`}` : nothing}
+      ${state === 'waiting' || state === 'due' ? html`${!needsKey && html`${button('pull', 'Copy now')}${button('stop', 'Stop copying')}`}` : nothing}
     </div>
     <details>
       <summary>More</summary>

@@ -78,7 +78,7 @@ async function showPrograms({ store, viewer, pageAccess, now, path, query }: Vis
             'This page will show your training programs, what they consist of, and how sessions with them went.',
             example(EXAMPLE_PROGRAM),
           )
-        : html`<section class="card" id="sessions">${legendOf(resultLegend([...uses.values()].flatMap(({ lastGrades }) => lastGrades.map(({ isPassed }) => isPassed))))}${table('Programs', programColumns(viewer, uses, now), rows)}${tableFoot(path, query, shown)}</section>`,
+        : html`<section class="card" id="sessions">${legendOf([['line', `Grades of the last ten, ${rangeOf(uses).join(' to ')}\u00a0%`], ...resultLegend([...uses.values()].flatMap(({ lastGrades }) => lastGrades.map(({ isPassed }) => isPassed)))])}${table('Programs', programColumns(viewer, uses, now), rows)}${tableFoot(path, query, shown)}</section>`,
   })
 }
 
@@ -87,7 +87,7 @@ export function programColumns(
   useOf: ReadonlyMap<number, ProgramUse>,
   now: number,
 ): TableColumn<TrainingTemplate>[] {
-  const range = gradeRange([...useOf.values()].flatMap(({ lastGrades }) => lastGrades.map(({ value }) => value)))
+  const range = rangeOf(useOf)
   return [
     {
       title: 'Program',
@@ -96,7 +96,7 @@ export function programColumns(
         html`<a href="/programs/${program.id}">${recordName(viewer, 'program', program)}</a> ${stateMarks(program)}<div class="small muted">${lengthText(program.Segment)}</div>`,
     },
     {
-      title: `Last ten, ${range.join(' to ')}\u00a0%`,
+      title: 'Last ten',
       line: 'second',
       cell: ({ id }) => gradesOf(useOf.get(id)?.lastGrades ?? [], range),
     },
@@ -128,6 +128,11 @@ export function programColumns(
       },
     },
   ]
+}
+
+/** Of the grades that are drawn. */
+function rangeOf(useOf: ReadonlyMap<number, ProgramUse>): Range {
+  return gradeRange([...useOf.values()].flatMap(({ lastGrades }) => lastGrades.map(({ value }) => value)))
 }
 
 /** `91 %`, and below it `(first ten 68 %)`. */
