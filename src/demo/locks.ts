@@ -135,16 +135,16 @@ interface Event {
   readonly at: number
 }
 
-/** From evening to evening with breaks each half day, of which one in five is left out; a few are too long, which the lock ends later for. */
+/** From evening to evening with breaks each half day, of which one in five is left out; a few are too long, which a lock of fixed length ends later for. */
 function eventsOf(start: number, { rule, days, share }: Plan, random: Random): Event[] {
   const events: Event[] = [{ type: 'start', at: start }]
   let end = start + days * DAY_MS * share
   for (let due = start + DAY_MS / 2; rule.minutes > 0 && due < end - 3 * HOUR_MS; due += DAY_MS / 2) {
     if (random.chance(0.2)) continue
     const at = due + random.whole(0, 60) * MINUTE_MS
-    const isTooLong = random.chance(0.04)
-    const minutes = Math.round(rule.minutes * (isTooLong ? 1.6 : random.between(0.4, 1)))
-    if (isTooLong) end += PENALTY_S * 1000
+    const part = random.chance(0.04) ? (rule.days[0] === rule.days[1] ? 1.6 : 1) : random.between(0.4, 1)
+    if (part > 1) end += PENALTY_S * 1000
+    const minutes = Math.round(rule.minutes * part)
     events.push({ type: 'break', at }, { type: 'locked', at: at + minutes * MINUTE_MS })
   }
   return [...events, { type: 'unlocked', at: end }]

@@ -57,7 +57,7 @@ test('a lock session shows its totals, and a row for each locked stretch with th
   await using it = await signedIn('ann')
   const { text } = await it.viewer.get('/locks/51')
   assert.match(text, /<title>Lockstep – Weekend<\/title>/)
-  assert.match(text, /Lasted<\/dt><dd>2\sd<small>1\sd 23\sh locked<\/small>/)
+  assert.match(text, /Lasted<\/dt><dd>2\sd<small>1\sd 23\sh 30\smin locked<\/small>/)
   assert.match(text, /Breaks<\/dt><dd>1<small>30\smin/)
   assert.match(text, /Longest stretch<\/dt><dd>35\sh 30\smin/)
   assert.deepEqual(tableRows(text, 'timeline')?.map(cellTexts), [
@@ -199,7 +199,7 @@ test('the page of a template says how many locks were completed, and what they c
   const after = shownText(await it.viewer.get('/lock-templates'))
   assert.match(
     after,
-    / Least completed: Template 42 , 0 of 1 \(0 %\) Median of the last ten From the shortest to the longest Planned length Name Median 0 /,
+    / Least completed: Template 42 , 0 of 1 \(0 %\) Median of the last ten Shortest to longest of them Planned length Name Median 0 /,
   )
 })
 
@@ -393,7 +393,7 @@ test('a running lock says how long it is locked since the last break, on which d
   const lock = shownText(await it.viewer.get('/locks/54'))
   assert.match(
     lock,
-    /Running Locked, day\s4\sof\s5, 1 late break .* So far 3\sd of 5\sd 2\sd locked 1\sd since the last break Breaks 1 1\sd in breaks, 1 over 30\smin, which adds 10\smin /,
+    /Running Locked, day\s4\sof\s5, 1 late break .* So far 3\sd of 5\sd 2\sd locked 1\sd since the last break Breaks 1 1\sd in all, 1 over 30\smin, which adds 10\smin /,
   )
   await it.service.import([{ ...broken, data: { ...broken.data, endDate: ago(-0.5) } }], { onConflict: 'replace' })
   assert.match(shownText(await it.viewer.get('/')), /Locked, day\s4\sof\s4, until [\w, ]*\d+:\d+/)
@@ -455,7 +455,7 @@ test('a lock that has ended says how long it was locked, its breaks, and how muc
   assert.match(text, / 08:00 Template Three day lock/)
   assert.match(
     text,
-    /Lasted 2\sd 1\sd 23\sh locked Breaks 1 30\smin in breaks, 30\smin every 1\sd allowed, none longer .* Planned 2\sh /,
+    /Lasted 2\sd 1\sd 23\sh 30\smin locked Breaks 1 30\smin in all, none over the 30\smin allowed every 1\sd .* Planned 2\sh /,
   )
   assert.doesNotMatch(text, /\d\s[dh] of \d/)
   const short = shownText(await it.viewer.get('/locks/52'))
@@ -498,7 +498,7 @@ test('a lock says how many of its breaks were longer than its template allows, w
   ])
   await using it = await signedIn('ann', [...world, ...locks])
   const said = async (id: number) => shownText(await it.viewer.get(`/locks/${id}`))
-  assert.match(await said(51), /Breaks 2 1\sh in breaks, 1 over 30\smin, which adds 10\smin /)
+  assert.match(await said(51), /Breaks 2 1\sh in all, 1 over 30\smin, which adds 10\smin /)
   const { text } = await it.viewer.get('/locks/51')
   const late = tableRows(text, 'timeline')?.map(row => cellTexts(row)[2])
   assert.deepEqual(late, ['30 min', '30 min 1 s over', ''])
@@ -509,7 +509,7 @@ test('a lock says how many of its breaks were longer than its template allows, w
   const after = shownText(await it.viewer.get('/locks?from=2026-02-03&to=2026-02-15'))
   assert.match(after, /Breaks 0 Locks 3 .* Rows count whole locks, .* Lock 51 1 late break /, 'of the whole lock')
   assert.doesNotMatch(await said(52), /maximum/)
-  assert.match(await said(53), /Breaks 2 1\sh in breaks Longest/)
+  assert.match(await said(53), /Breaks 2 1\sh in all Longest/)
   it.viewer.cookies.set('discreet', '1')
   assert.doesNotMatch(await said(51), /maximum/)
 })
@@ -590,7 +590,7 @@ test('a practice lock is marked, and not counted', async () => {
     const sums = tiles?.slice(1, 4)
     const isNamed = tiles?.[4]?.endsWith('and 1 not counted ')
     const drawn = figuresOf(page.text, 'Locked').some(percent => (percent ?? 0) > 0)
-    const longest = /Longest locked stretch<\/dt><dd><a[^>]*>([^<]*)</.exec((await it.viewer.get('/year')).text)?.[1]
+    const longest = /Longest stretch<\/dt><dd><a[^>]*>([^<]*)</.exec((await it.viewer.get('/year')).text)?.[1]
     figures.push({ sums, isNamed, drawn, longest })
   }
   const [practice, real] = figures

@@ -61,7 +61,7 @@ export async function* keptTables(
   const templates = await withUses(store, stored, pageAccess.ofAll('lock_session'))
   const rulesOf = ({ record }: TemplateUse) => shownRules(viewer, record).map(rule => rule.join(': '))
   const rules = { title: 'Rules', cell: (use: TemplateUse) => rulesOf(use).join('; ') }
-  const columns = [...lockTemplateColumns(viewer), rules]
+  const columns = [...lockTemplateColumns(viewer, countedUntil(viewer.asOf, now)), rules]
   yield* tableOf('lock-templates', columns, templates)
   yield* tableOf(
     'lock-events',

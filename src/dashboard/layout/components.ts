@@ -68,7 +68,7 @@ export const FILE_WAY: Way = [
   'M4 3h8l5 5v13H4zM12 3v5h5M7 13h7M7 17h7',
   'From a file',
   'An export of Lockstep, a table saved as CSV, or a saved response of the API. You see what is in it before it is stored.',
-  html`A few seconds. An empty table to fill in: <a href="/source/upload/training.csv" download>training</a>, <a href="/source/upload/locks.csv" download>locks</a>`,
+  html`A few seconds. Or begin with an empty table: <a href="/source/upload/training.csv" download>training</a>, <a href="/source/upload/locks.csv" download>locks</a>`,
 ]
 
 export const CONNECT = html`<a class="button primary" href="/source/connect">Connect a server</a>`
@@ -306,11 +306,10 @@ export function tableFoot(path: string, query: URLSearchParams, paged: Paged<unk
   rest.delete('page')
   const fields = hiddenFields(`?${rest.toString()}`)
   rest.set('rows', 'all')
-  const isAll = query.get('rows') === 'all'
   const print = html`<a class="off-paper wide" href="${path}?${rest.toString()}#${anchor}">Print all rows</a>`
   return html`
     <div class="table-foot">
-      <p class="muted">${dotted(html`${numberText(first)}–${numberText(first + rows.length - 1)} of ${numberText(total)}<span class="on-paper">, ${isAll ? 'the others are not on this page' : html`all of them with <q>Print all rows</q>`}</span>`, isAll ? nothing : print)}</p>
+      <p class="muted">${dotted(html`${numberText(first)}–${numberText(first + rows.length - 1)} of ${numberText(total)}`, query.get('rows') === 'all' ? nothing : print)}</p>
       ${pages > 2 && html`<form class="off-paper" method="get" action="${path}#${anchor}">${fields}<label>Page <input type="number" name="page" min="1" max="${pages}" value="${page}" required></label> of ${numberText(pages)} <button class="small">Go</button></form>`}
       ${pager({ path, query, anchor }, page, pages)}
     </div>

@@ -25,7 +25,7 @@ const usual = html`${scale.axes}${boxes('usual', [{ x: [0, 100], y: [scale.y(92)
 const shares = (digits: string) => [...digits].map(digit => Number(digit) * 11)
 const times = (begin: string, end: string) =>
   html`<svg class="times" y="100%"><text class="main begin" x="0%">${begin}</text><text class="main end" x="100%">${end}</text></svg>`
-const weeks = (digits: string) => dayBars(shares(digits), digits.length - 1, times('11 weeks ago', 'This week'))
+const weeks = (digits: string) => dayBars(shares(digits), digits.length - 1, times('9 weeks ago', 'This week'))
 
 const LOCK = html`
   <section class="card tile wide">
@@ -50,12 +50,12 @@ export const EXAMPLE_OVERVIEW = [
 
 export const EXAMPLE_TRAINING = [
   tile('Grade', '90\u00a0%', 'this week so far', AS_USUAL, ten('4656576786', '9 weeks ago', 'This week')),
-  tile('Repetitions per week', '2,180', 'this week so far', BY_NOW, weeks('564745660788')),
+  tile('Repetitions per week', '2,180', 'this week so far', BY_NOW, weeks('4745660788')),
 ]
 
 export const EXAMPLE_PROGRAM = tile('Interval program', '90\u00a0%', 'median', '9 of the last 10 passed', LAST_TEN)
 
-export const EXAMPLE_LOCKS = tile('Locked by week', '54\u00a0%', 'this week', '▲ above usual', weeks('343504433745'))
+export const EXAMPLE_LOCKS = tile('Locked by week', '54\u00a0%', 'this week', 'usually 33 to 44 %', weeks('3504433745'))
 
 const dayLooks = Array.from({ length: 179 }, (_, day) => {
   const shade = day % 7 === 3 || day % 5 === 1 ? 'none' : (SHADES[((day * 7) % 11) % SHADES.length] ?? 'none')

@@ -537,10 +537,12 @@ export function summaryOf(
   const running = measured[current]?.value ?? null
   const beyond = last?.usual && beyondText(last.value, last.usual, words)
   if (running !== null && (isShare || running > 0)) {
-    const isBefore = last !== undefined && last.part === parts[current - 1] && (isShare || byNow === undefined)
+    // A sum of a part of a month says little beside that of a whole one.
+    const isAlike = isShare || words === GRADES || (unit === 'week' && byNow === undefined)
+    const isBefore = last !== undefined && last.part === parts[current - 1] && isAlike
     const before =
       isBefore &&
-      html`; <span class="nowrap">last ${unit} ${text(last.value)}</span>${byNow === undefined && beyond && `, ${beyond}`}`
+      html`; <span class="nowrap">last ${unit} ${text(last.value)}</span>${byNow === undefined && words !== GRADES && beyond && `, ${beyond}`}`
     const stands = byNow && `, usually ${rangeText(byNow)}${isShare ? '\u00a0%' : ''} by now`
     return html`<b>${text(running)}</b> ${isShare ? 'of ' : ''}this ${unit} so far${stands}${before}`
   }

@@ -130,12 +130,13 @@ export function timeSpan(viewer: Zoned, start: number, end: number): Html {
   return html`${dateTime(viewer, start)} – <time datetime="${new Date(end).toISOString()}">${isSameDay ? timeOfDay(viewer, end) : dateTimeText(viewer, end)}</time>`
 }
 
-/** `Thu 5 Feb, 19:55 → Fri 08:06`, in the zone of the account; the day only where it is another one, and another text if it has not ended. */
-export function stretchText(viewer: Zoned, start: number, end: number, running?: Html): Html {
+/** `Thu 5 Feb, 19:55 → Fri 08:06`, in the zone of the account; the day only where it is another one, and `now` where it runs, on paper when that was. */
+export function stretchText(viewer: Zoned, start: number, end: number, isNow = false): Html {
   const isSameDay = dateText(viewer, start) === dateText(viewer, end)
   const isSameWeek = end - start < 6 * DAY_MS
   const last = isSameDay ? '' : `${formatIn(viewer.timeZone, isSameWeek ? 'weekday' : 'weekdayDate').format(end)}\u00a0`
-  return html`<time datetime="${new Date(start).toISOString()}">${formatIn(viewer.timeZone, 'weekdayDate').format(start)},\u00a0${timeOfDay(viewer, start)}</time> → ${running ?? html`<time datetime="${new Date(end).toISOString()}">${last}${timeOfDay(viewer, end)}</time>`}`
+  const ended = `${last}${timeOfDay(viewer, end)}`
+  return html`<time datetime="${new Date(start).toISOString()}">${formatIn(viewer.timeZone, 'weekdayDate').format(start)},\u00a0${timeOfDay(viewer, start)}</time> → <time datetime="${new Date(end).toISOString()}"${isNow && html` title="${ended}"`}>${isNow ? 'now' : ended}</time>`
 }
 
 /** `18:00`, `6:00 PM`, in the zone of the account. */
@@ -156,11 +157,6 @@ export function unbroken(text: string): string {
 /** A `<time>` that shows how long ago it was, and in its title when. */
 export function timeAgo(viewer: Zoned, instant: number, now: number): Html {
   return html`<time class="nowrap" datetime="${new Date(instant).toISOString()}" title="${dateTimeText(viewer, instant)}">${agoText(viewer, instant, now)}</time>`
-}
-
-/** `now`, on paper when that was; in full if records are known up to a time before. */
-export function nowTime(viewer: Zoned, until: number, now: number): Html {
-  return until === now ? html`<time title="${dateTimeText(viewer, now)}">now</time>` : dateTime(viewer, until)
 }
 
 export function lastUsed(viewer: Zoned, at: number | null, now: number): Html {

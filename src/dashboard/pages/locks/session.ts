@@ -1,5 +1,6 @@
 import { notFound } from '../../../contract/errors.ts'
 import type { LockTemplate } from '../../../contract/lock-templates.ts'
+import { DAY_MS, MINUTE_MS } from '../../../contract/time.ts'
 import { patterns } from '../../charts/plane.ts'
 import { breaksOf, totalsOf } from '../../../stats/intervals.ts'
 import { type LockDetails, lockSession } from '../../../stats/lock-queries.ts'
@@ -18,7 +19,7 @@ import {
   minutesText,
   futureMark,
   NONE,
-  nowTime,
+  dateTimeText,
   numberText,
   timeSpan,
 } from '../../text/text.ts'
@@ -108,7 +109,9 @@ function timesText(viewer: Viewer, { record, endAt }: LockDetails, { until, now 
   const started = Date.parse(record.startDate)
   const start = dateTime(viewer, started)
   if (endAt === null && started > until) return start
-  if (endAt === null) return html`${start} – ${nowTime(viewer, until, now)}${ageText(viewer, now)}`
+  // On paper, when that was.
+  const current = until === now ? html`<time title="${dateTimeText(viewer, now)}">now</time>` : dateTime(viewer, until)
+  if (endAt === null) return html`${start} – ${current}${ageText(viewer, now)}`
   const ended = knownEnd({ at: started, endAt })
   return ended === null ? html`${start}, end not known` : timeSpan(viewer, started, ended)
 }
@@ -121,7 +124,9 @@ function sessionStats(viewer: Viewer, session: LockDetails, template: LockTempla
   const lasted = ended === null ? NONE : durationText((ended - at) / 1000)
   const length = record.duration === 0 ? NONE : durationText(record.duration)
   const planned = template?.isRandomDuration === true ? lengthText(template) : length
-  const time = intervals.length === 0 ? undefined : `${durationText(locked / 1000)} ${lockText('locked', viewer)}`
+  const minutes = locked < DAY_MS ? 0 : Math.floor(locked / MINUTE_MS) % 60
+  const exact = `${durationText(locked / 1000)}${minutes > 0 ? `\u00a0${minutes}\u00a0min` : ''}`
+  const time = intervals.length === 0 ? undefined : `${exact} ${lockText('locked', viewer)}`
   return stats(
     endAt === null
       ? mainStat(

@@ -66,20 +66,20 @@ async function showTemplates(visit: Visit) {
           )
         : html`<section class="card" id="sessions">${legendOf([
             ['filled', 'Median of the last ten'],
-            ['usual', 'From the shortest to the longest'],
+            ['usual', 'Shortest to longest of them'],
             ['tick', planText(shown.rows.some(({ record }) => record.isRandomDuration))],
-          ])}${table('Lock templates', lockTemplateColumns(viewer, lengthColumn(shown.rows, countedUntil(viewer.asOf, now))), shown.rows)}${tableFoot(path, query, shown)}</section>`,
+          ])}${table('Lock templates', lockTemplateColumns(viewer, countedUntil(viewer.asOf, now), lengthColumn(shown.rows)), shown.rows)}${tableFoot(path, query, shown)}</section>`,
   })
 }
 
 /** The columns of templates; on a page, with that of their lengths, the one that was used last is the first. */
-export function lockTemplateColumns(viewer: Viewer, lengths?: TableColumn<TemplateUse>): TableColumn<TemplateUse>[] {
+export function lockTemplateColumns(viewer: Viewer, until: number, lengths?: LengthColumn): TableColumn<TemplateUse>[] {
   return [
     {
       title: label('name'),
       line: 'first',
       cell: ({ record, runningSince }) =>
-        html`<a href="/lock-templates/${record.id}">${recordName(viewer, 'lockTemplate', record)}</a>${runningSince === undefined ? nothing : html` <span class="state on">In use</span>`}${record.isTestLock ? html` <span class="state">${label('isTestLock')}</span>` : nothing}<div class="small muted">${dotted(`${lengthText(record)} planned`, breaksRule(viewer, record))}</div>`,
+        html`<a href="/lock-templates/${record.id}">${recordName(viewer, 'lockTemplate', record)}</a>${runningSince === undefined ? nothing : html` <span class="state on">In use, ${durationText(Math.max(0, until - runningSince) / 1000)} so far</span>`}${record.isTestLock ? html` <span class="state">${label('isTestLock')}</span>` : nothing}<div class="small muted">${dotted(`${lengthText(record)} planned`, breaksRule(viewer, record))}</div>`,
     },
     ...(lengths === undefined ? [] : [lengths]),
     {
@@ -100,10 +100,11 @@ export function lockTemplateColumns(viewer: Viewer, lengths?: TableColumn<Templa
   ]
 }
 
-/** How long the last ten locks were, from the shortest to the longest, with their median, or how long the running one is so far; ticks are at what is planned. */
-function lengthColumn(shown: readonly TemplateUse[], until: number): TableColumn<TemplateUse> {
-  const lengthsOf = ({ record, lengths, runningSince = until }: TemplateUse) =>
-    record.isTestLock ? [] : lengths.length > 0 || runningSince >= until ? lengths : [until - runningSince]
+type LengthColumn = TableColumn<TemplateUse>
+
+/** How long the last ten locks were, from the shortest to the longest, with their median; ticks are at what is planned. */
+function lengthColumn(shown: readonly TemplateUse[]): LengthColumn {
+  const lengthsOf = ({ record, lengths }: TemplateUse) => (record.isTestLock ? [] : lengths)
   const most = Math.max(1, ...shown.flatMap(use => [...lengthsOf(use), ...rangeOf(use.record)]))
   // Dots are whole at both ends.
   const x = (length: number) => 2 + (length * 96) / most
@@ -112,13 +113,13 @@ function lengthColumn(shown: readonly TemplateUse[], until: number): TableColumn
     line: 'first',
     cell(use) {
       const lengths = lengthsOf(use)
-      const [median, isSoFar] = [medianOf(lengths), use.lengths.length === 0]
+      const median = medianOf(lengths)
       const ticks = [...new Set(rangeOf(use.record))].filter(length => length > 0).map(length => tickAt(x(length)))
       const line = html`${levels('grid', [{ x: [0, 100], y: 50 }])}${ticks}`
       if (median === undefined) return spanCell(NONE, line)
       const range = boxes('usual', [{ x: [x(Math.min(...lengths)), x(Math.max(...lengths))], y: [0, 100] }])
-      const dot = dots(isSoFar ? 'so-far' : 'filled', { x, y: value => value }, [{ at: median, value: 50 }])
-      return spanCell(`${durationText(median / 1000)}${isSoFar ? ' so far' : ''}`, html`${range}${line}${dot}`)
+      const dot = dots('filled', { x, y: value => value }, [{ at: median, value: 50 }])
+      return spanCell(durationText(median / 1000), html`${range}${line}${dot}`)
     },
   }
 }

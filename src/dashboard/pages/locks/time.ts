@@ -95,7 +95,7 @@ function noLockText({ timeZone }: Viewer, newest: LockStats | undefined, until: 
   return hours > 0 ? `No lock for ${length}` : 'No lock'
 }
 
-/** `5 h 12 min in breaks, 1 over 1 h, which adds 2 h` or `5 h 12 min in breaks, 1 h every 12 h allowed, none longer`: how long breaks were, and how many were longer than the template allows. */
+/** `5 h 12 min in all, 1 over 1 h, which adds 2 h` or `5 h 12 min in all, none over the 1 h allowed every 12 h`: how long breaks were, and how many were longer than the template allows. */
 export function breaksText(intervals: readonly LockInterval[], template: LockTemplate | undefined): string | undefined {
   const { count, total } = breaksOf(intervals)
   const over = intervals.filter(one => overMaximum(one, template) > 0).length
@@ -105,9 +105,9 @@ export function breaksText(intervals: readonly LockInterval[], template: LockTem
     breakPenalty > 0 ? `, ${over === 1 ? 'which' : 'each of which'} adds\u00a0${durationText(breakPenalty)}` : ''
   const none =
     isBreakEnabled && breakMaximum > 0
-      ? `, ${durationText(breakMaximum)} every ${durationText(breakRegularity)} allowed, none longer`
+      ? `, none over the ${durationText(breakMaximum)} allowed every ${durationText(breakRegularity)}`
       : ''
-  return `${durationText(total / 1000)} in breaks${over === 0 ? none : `, ${numberText(over)}\u00a0over\u00a0${durationText(breakMaximum)}${adds}`}`
+  return `${durationText(total / 1000)} in all${over === 0 ? none : `, ${numberText(over)}\u00a0over\u00a0${durationText(breakMaximum)}${adds}`}`
 }
 
 /** By how many milliseconds a break was longer than its template allows. */

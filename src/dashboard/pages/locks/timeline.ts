@@ -9,7 +9,7 @@ import { html, type Html, nothing, type Part } from '../../html.ts'
 import type { Viewer } from '../../page.ts'
 import { intervalName, stateName } from './states.ts'
 import { type Clock, overMaximum } from './time.ts'
-import { dateFormat, dayRange, durationText, minutesText, nowTime, stretchText, timeOfDay } from '../../text/text.ts'
+import { dateFormat, dayRange, durationText, minutesText, stretchText, timeOfDay } from '../../text/text.ts'
 
 /** When a lock was locked and open: on one line, or on a line for each day or for each few weeks. */
 
@@ -135,8 +135,8 @@ function stretchFigures(
         title: 'When',
         line: 'first',
         cell: ({ locked, start, end }) => {
-          const running = session.endAt === null && locked?.end === all.at(-1)?.end && nowTime(viewer, until, now)
-          return html`${stretchText(viewer, start, locked?.end ?? end, running || undefined)}${isChanged(start, locked?.end ?? end) && html` <span class="muted">clocks changed</span>`}`
+          const isNow = session.endAt === null && until === now && locked?.end === all.at(-1)?.end
+          return html`${stretchText(viewer, start, locked?.end ?? end, isNow)}${isChanged(start, locked?.end ?? end) && html` <span class="muted">clocks changed</span>`}`
         },
       },
       {

@@ -175,7 +175,7 @@ function sourceTable({ viewer }: Visit, rows: readonly SourceRow[]): Html {
       {
         title: 'Records',
         line: 'second',
-        cell: ({ training, locks }) => dotted(countText(training, 'training session'), countText(locks, 'lock')),
+        cell: row => dotted(countText(row.locks, 'lock session'), countText(row.training, 'training session')),
       },
       {
         title: 'Period',
@@ -251,9 +251,9 @@ function roundOf({ viewer, now }: Visit, connection: Connection, source: SourceS
   const left = startedAt === null ? undefined : secondsLeft(known, source, now - startedAt)
   const before = sum(Object.values(source?.rows ?? {}))
   return html`
-    <p class="summary" role="status">${state === 'due' ? 'Connecting' : isFurther ? 'Looking for what is new' : 'Copying your records'}${name === '' ? '' : ` with the key of ${name}`}. You can close this page: it goes on.</p>
-    ${isFurther && html`<progress max="${before}" value="${read}" aria-label="Records read again"></progress>`}
-    <p class="muted">${isFurther ? `${numberText(read)} of ${countText(before, 'record')} read again.` : read === 0 ? 'Nothing has arrived yet.' : `${countText(read, 'record')} so far.`}${left === undefined ? '' : ` About ${durationText(left > 60 ? Math.ceil(left / 60) * 60 : left)} left.`}${pauseText(progress, now)}</p>
+    <p class="summary" role="status">${state === 'due' ? 'Connecting' : isFurther ? 'Looking for changes' : 'Copying your records'}${name === '' ? '' : ` with the key of ${name}`}. You can close this page: it goes on.</p>
+    ${isFurther && html`<progress max="${before}" value="${read}" aria-label="Records checked"></progress>`}
+    <p class="muted">${isFurther ? `${numberText(read)} of ${countText(before, 'record')} checked.` : read === 0 ? 'Nothing has arrived yet.' : `${countText(read, 'record')} so far.`}${left === undefined ? '' : ` About ${durationText(left > 60 ? Math.ceil(left / 60) * 60 : left)} left.`}${pauseText(progress, now)}</p>
     ${table<Read>(
       `${hostOf(viewer, origin)}: what has arrived`,
       [

@@ -4,7 +4,7 @@ import { type Connection, type Failure, readConnection } from '../../../pull/con
 import { isOtherSecret } from '../../../pull/stored-key.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import type { Viewer, Visit } from '../../page.ts'
-import { momentText } from '../../text/text.ts'
+import { agoText, momentText } from '../../text/text.ts'
 
 /** What a connection is doing, and what is wrong with it, in sentences. */
 
@@ -65,7 +65,7 @@ export function connectionProblem({ viewer, now }: Visit, connection: Connection
     completedAt === null
       ? 'What was copied so far is kept.'
       : `Everything up to ${momentText(viewer, completedAt, now)} is kept.`
-  const again = state === 'waiting' && next !== null ? ` It is tried again at ${momentText(viewer, next, now)}.` : ''
+  const again = state === 'waiting' && next !== null ? ` It is tried again ${agoText(viewer, next, now)}.` : ''
   return { text: `${text(hostOf(viewer, origin), since)} ${kept}${again}`, needsKey: NEEDS_KEY.includes(failure) }
 }
 

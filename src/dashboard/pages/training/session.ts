@@ -206,7 +206,7 @@ function amountStats(
     stat(
       'Segments passed',
       judged.length === 0 ? NONE : `${numberText(passed)} of ${numberText(judged.length)}`,
-      others.length === 0 ? undefined : `${numberText(others.length)} more without a passing grade`,
+      others.length === 0 ? undefined : `${numberText(others.length)} more cannot fail`,
     ),
   ]
 }

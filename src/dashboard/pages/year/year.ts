@@ -257,13 +257,12 @@ function recordCard({ viewer }: Reader, { year, isRunning, bests, stretch }: Yea
   const addressOf = ({ from, to }: NonNullable<typeof week | typeof days>) => `/training?from=${from}&to=${to}`
   const record = (name: string, address: string, value: string, when: string) =>
     stat(name, html`<a href="${address}">${value}</a>`, when)
-  const longest = lockText('Longest locked stretch', viewer)
   const began = locked === undefined ? '' : dateText(viewer, locked.session.at)
   const records = [
     week && record('Reps in a week', addressOf(week), numberText(week.reps), `week of ${dayOf(week.from)}`),
     session && record('Reps in a session', `/training/${session.id}`, numberText(session.reps), dayOf(session.at)),
     days && record('Days trained in a row', addressOf(days), countText(days.days, 'day'), `up to ${dayOf(days.to)}`),
-    locked && record(longest, `/locks/${locked.session.id}`, minutesText(locked.seconds * 1000, true), began),
+    locked && record('Longest stretch', `/locks/${locked.session.id}`, minutesText(locked.seconds * 1000, true), began),
   ].filter(one => one !== undefined)
   const title = isRunning ? 'Best of all years' : `Best up to the end of ${year}`
   return records.length === 0 ? nothing : card(title, html`<dl class="stats">${records}</dl>`)
