@@ -537,9 +537,7 @@ export function summaryOf(
   const running = measured[current]?.value ?? null
   const beyond = last?.usual && beyondText(last.value, last.usual, words)
   if (running !== null && (isShare || running > 0)) {
-    // A sum of a part of a month says little beside that of a whole one.
-    const isAlike = isShare || words === GRADES || (unit === 'week' && byNow === undefined)
-    const isBefore = last !== undefined && last.part === parts[current - 1] && isAlike
+    const isBefore = last !== undefined && last.part === parts[current - 1] && (isShare || byNow === undefined)
     const before =
       isBefore &&
       html`; <span class="nowrap">last ${unit} ${text(last.value)}</span>${byNow === undefined && words !== GRADES && beyond && `, ${beyond}`}`
