@@ -135,7 +135,7 @@ interface Event {
   readonly at: number
 }
 
-/** From evening to evening with breaks each half day, of which one in five is left out; a few are too long, which a lock of fixed length ends later for. */
+/** From evening to evening with breaks each half day, of which one in five is left out; of locks of a fixed length a few are too long, which they end later for. */
 function eventsOf(start: number, { rule, days, share }: Plan, random: Random): Event[] {
   const events: Event[] = [{ type: 'start', at: start }]
   let end = start + days * DAY_MS * share

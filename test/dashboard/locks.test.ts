@@ -455,7 +455,7 @@ test('a lock that has ended says how long it was locked, its breaks, and how muc
   assert.match(text, / 08:00 Template Three day lock/)
   assert.match(
     text,
-    /Lasted 2\sd 1\sd 23\sh 30\smin locked Breaks 1 30\smin in all, none over the 30\smin allowed every 1\sd .* Planned 2\sh /,
+    /Lasted 2\sd 1\sd 23\sh 30\smin locked Breaks 1 30\smin in all, none longer than the 30\smin allowed .* Planned 2\sh /,
   )
   assert.doesNotMatch(text, /\d\s[dh] of \d/)
   const short = shownText(await it.viewer.get('/locks/52'))

@@ -23,7 +23,7 @@ test('a preview shows sessions as they would be stored, what was converted, and 
   const first = said(await settledPage(ann))
   for (const text of [
     /Training sessions Line 2: new Recorded .*18:00.* Passed yes .*Grade 80 Duration \(s\) 720 .*Distance \(m\) 500 /,
-    /Converted Distance \(km\) to Distance \(m\): 1 value, such as 0\.5 to 500\./,
+    /Converted Distance \(km\) to Distance \(m\): 1 value, such as 0\.5 → 500\./,
     /Columns that are not read: Reps\./,
     /Records that do not say whose they are will be stored as yours\./,
     /Read Reps as Repetitions/,

@@ -491,7 +491,7 @@ function barTexts(space: Plane, { series, measured, time }: Bars, usual: readonl
   const [left, right] = placeOf(space, part)
   const [x, top] = [(left + right) / 2, sum(series.map(({ values }) => values[highest] ?? 0))]
   const text = value < MIN_SHORT ? numberText : COMPACT.format
-  return markText(x, space.y(Math.max(top, usual[highest]?.high ?? 0)), text(Math.round(value)), edgeOf(x, 4))
+  return markText(x, space.y(Math.max(top, usual[highest]?.high ?? 0)), text(Math.round(value)), edgeOf(x, 2))
 }
 
 /** `36 under (2,480–2,900)`; no column if nothing is known to be usual. */

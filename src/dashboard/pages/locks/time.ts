@@ -95,18 +95,15 @@ function noLockText({ timeZone }: Viewer, newest: LockStats | undefined, until: 
   return hours > 0 ? `No lock for ${length}` : 'No lock'
 }
 
-/** `5 h 12 min in all, 1 over 1 h, which adds 2 h` or `5 h 12 min in all, none over the 1 h allowed every 12 h`: how long breaks were, and how many were longer than the template allows. */
+/** `5 h 12 min in all, 1 over 1 h, which adds 2 h` or `5 h 12 min in all, none longer than the 1 h allowed`: how long breaks were, and how many were longer than the template allows. */
 export function breaksText(intervals: readonly LockInterval[], template: LockTemplate | undefined): string | undefined {
   const { count, total } = breaksOf(intervals)
   const over = intervals.filter(one => overMaximum(one, template) > 0).length
   if (count === 0) return undefined
-  const { isBreakEnabled = false, breakMaximum = 0, breakPenalty = 0, breakRegularity = 0 } = template ?? {}
+  const { isBreakEnabled = false, breakMaximum = 0, breakPenalty = 0 } = template ?? {}
   const adds =
     breakPenalty > 0 ? `, ${over === 1 ? 'which' : 'each of which'} adds\u00a0${durationText(breakPenalty)}` : ''
-  const none =
-    isBreakEnabled && breakMaximum > 0
-      ? `, none over the ${durationText(breakMaximum)} allowed every ${durationText(breakRegularity)}`
-      : ''
+  const none = isBreakEnabled && breakMaximum > 0 ? `, none longer than the ${durationText(breakMaximum)} allowed` : ''
   return `${durationText(total / 1000)} in all${over === 0 ? none : `, ${numberText(over)}\u00a0over\u00a0${durationText(breakMaximum)}${adds}`}`
 }
 

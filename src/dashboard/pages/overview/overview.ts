@@ -57,7 +57,7 @@ async function showOverview(visit: Visit) {
   return view({
     title: 'Overview',
     heading: heading && html`<span data-live="state">${heading}</span>`,
-    lead: html`${since}${verdict && html`<span class="news">${verdict}</span>`}<span class="news" data-live="news">${news}</span>`,
+    lead: html`${since}${verdict && html`<span class="news" data-live="verdict">${verdict}</span>`}<span class="news" data-live="news">${news}</span>`,
     body: html`${notice}${cards}`,
   })
 }

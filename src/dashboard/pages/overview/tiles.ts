@@ -120,7 +120,7 @@ export async function lastSession(
     html`
       <p class="big">${percentText(grade)} <small>grade</small></p>
       <p>${dotted(resultMark(passed), failedNote(viewer, segments, found?.get(program)?.record))}</p>
-      <p>${gradeNote(grade, usual, rank)}</p>
+      <p class="muted">${gradeNote(grade, usual, rank)}</p>
       <p class="muted">${dotted(programLink(programs, program), countText(reps, 'repetition'), timeAgo(viewer, at, now))}</p>
       ${ten.length < 2 ? nothing : html`<p class="small muted">Last ${ten.length} with this program${ten.every(one => one.passed) ? nothing : '; hollow: not passed'}</p>${lastGrades(viewer, ten, last, usual)}`}
     `,

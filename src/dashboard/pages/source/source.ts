@@ -144,7 +144,7 @@ async function sourceRows(
     const state = !isWell ? 'Out of date' : source.setAside > 0 ? 'Incomplete' : 'Connected'
     const look = isCopying || state === 'Connected' ? 'on' : 'warn'
     const mark = isOwn && html` <span class="state ${look}">${isCopying ? 'Copying' : state}</span>`
-    const outcome = summaryOf(visit, source, isCopying ? 'Before this round: ' : '')
+    const outcome = summaryOf(visit, source, isCopying && source.completedAt !== null ? 'Before this round: ' : '')
     return { from: { origin }, name: html`${hostOf(viewer, origin)}${mark}`, outcome }
   })
   const ofFiles = file && {

@@ -87,7 +87,7 @@ function notes({ viewer }: Visit, upload: Upload): Html {
     ${hasNoEnd ? html`<p class="muted">Records that do not say whose they are will be stored as yours.</p>` : nothing}
     ${usesTimeZone ? html`<p class="muted">Times without a zone are read as times in ${viewer.timeZone.replaceAll('_', ' ')}, which <a href="/settings">Settings</a> can change.</p>` : nothing}
     ${notRead.length === 0 ? nothing : html`<p class="muted">Columns that are not read: ${notRead.map(({ title }) => title).join(', ')}.</p>`}
-    ${converted.map(({ what, count, before, after }) => html`<p class="muted">Converted ${what}: ${countText(count, 'value')}, such as ${before} to ${after}.</p>`)}
+    ${converted.map(({ what, count, before, after }) => html`<p class="muted">Converted ${what}: ${countText(count, 'value')}, such as ${before} → ${after}.</p>`)}
     ${differing === 0 ? nothing : html`<p class="muted">${countText(differing, 'row')} differ from stored records that no table made. A table does not change those.</p>`}
     ${beside === 0 ? nothing : html`<p class="problem">${countText(beside, 'new session')} ${beside === 1 ? 'begins' : 'begin'} within 15 minutes of one that no table made. If they are the same, remove their rows and bring the file again, or press <em>Delete the typed ones</em> on Source afterwards.</p>`}
     ${offset === undefined ? nothing : html`<p class="problem">${countText(offset.count, 'new session')} begin ${durationText(Math.abs(offset.minutes) * 60)} ${offset.minutes > 0 ? 'after' : 'before'} stored ones. Are these times of another zone? Then discard the file, set that zone in <a href="/settings">Settings</a>, and bring it again.</p>`}

@@ -178,10 +178,10 @@ export function lastGrades(
   return html`
       <div class="plot"><svg class="plane" height="112" aria-hidden="true">${space.axes}
         ${usual === undefined ? nothing : boxes('usual', [{ x: [0, 100], y: [space.y(usual.high), space.y(usual.low)] }])}
-        ${points.map(({ at, value }, index) => {
-          // Where the line goes up more than down, there is room below.
+        ${points.map(({ id, at, value }, index) => {
+          // Where the line goes up more than down, there is room below. That of the session stands free above.
           const up = sum([points[index - 1], points[index + 1]].map(beside => (beside?.value ?? value) - value))
-          return markText(at, space.y(value), numberText(value), up > 0 ? ' below' : '')
+          return markText(at, space.y(value), numberText(value), up > 0 && id !== session.id ? ' below' : '')
         })}${linePath('line', space, points)}${dots('current', space, current)}${resultDots(space, points)}
       </svg>${tenLinks(viewer, '/training', ten, nameOf, session.id)}</div>`
 }
