@@ -111,6 +111,7 @@ function lengthColumn(shown: readonly TemplateUse[]): LengthColumn {
   return {
     title: html`Median${barEnds('0', durationText(most / 1000))}`,
     line: 'first',
+    unit: use => (lengthsOf(use).length > 0 ? '\u00a0median' : ''),
     cell(use) {
       const lengths = lengthsOf(use)
       const median = medianOf(lengths)
