@@ -87,7 +87,7 @@ test('a template lists all of its locks, also where so many have passed that its
   assert.match(text, /\/locks\/1000"[^]*–402 of 402/)
   assert.match(
     (await it.viewer.get('/lock-templates')).text,
-    />2\sh<\/span><svg[^>]*>[^]*<path class="dots filled"[^]*402 of 402</,
+    />2\sh<\/span><svg[^>]*><rect class="usual"[^]*<path class="dots filled"[^]*402 of 402</,
   )
 })
 
@@ -393,7 +393,7 @@ test('a running lock says how long it is locked since the last break, on which d
   const lock = shownText(await it.viewer.get('/locks/54'))
   assert.match(
     lock,
-    /Running Locked, day\s4\sof\s5, 1 late break .* So far 3\sd of 5\sd 2\sd locked 1\sd since the last break Breaks 1 1\sd in all, 1 over 30\smin, which adds 10\smin /,
+    /Running Locked, day\s4\sof\s5, 1 late break .* So far 3\sd of 5\sd 2\sd locked 1\sd since the last break Breaks 1 1\sd in all, 1 over 30\smin, which adds 10\smin .* → now 24\sh /,
   )
   await it.service.import([{ ...broken, data: { ...broken.data, endDate: ago(-0.5) } }], { onConflict: 'replace' })
   assert.match(shownText(await it.viewer.get('/')), /Locked, day\s4\sof\s4, until [\w, ]*\d+:\d+/)

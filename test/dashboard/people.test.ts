@@ -366,7 +366,7 @@ test('somebody who may read sees on Overview what was recorded since they last l
   await look('2025-12-01')
   const { text } = await ben.get('/')
   const one =
-    /Since you last looked, .* ago: <a href="\/training\/1">1\straining\ssession<\/a> and <a href="\/locks\/2">1\slock<\/a></
+    /<p class="lead"><span class="news"><strong>Since you last looked, .* ago: <a href="\/training\/1">1\straining\ssession<\/a> and <a href="\/locks\/2">1\slock<\/a></
   assert.match(text, one)
   await look('2026-06-01')
   assert.match((await ben.get('/')).text, /Since you last looked, .* ago: nothing new</)

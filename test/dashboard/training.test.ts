@@ -263,17 +263,19 @@ test('a session has its place among those of its program, and the last ten of it
 
 test('a session that was not passed says how many of its segments were not, and which if it is one', async () => {
   const TrainerSegment = [true, false, false].map((passed, index) => segment(index, 'training', 70, passed, 10, 1))
+  const Segment = [records.templateSegment(1, { repeat: 2, passGradeThreshold: 75 })]
   await using ann = await open([
     ...records.world,
     records.trainingSession(1, 1, { created_at: ago(1), passed: false, TrainerSegment }),
     records.trainingSession(2, 1, { created_at: ago(2), passed: true, TrainerSegment }),
-    records.trainingTemplate(1, 1, { Segment: [records.templateSegment(1, { repeat: 2, passGradeThreshold: 75 })] }),
+    records.trainingTemplate(1, 1, { Segment, updatedAt: ago(2.5) }),
     records.trainingSession(3, 1, { created_at: ago(3), passed: false, TrainerSegment: TrainerSegment.slice(0, 2) }),
   ])
   for (const path of ['/', '/training/1']) assert.match(await ann.page(path), / Not passed 2 segments /)
+  assert.match(await ann.page('/training/1'), / Passing grade: 75\s% Segment /)
   assert.match(
     await ann.page('/training/3'),
-    / Not passed segment 2 Training 70 %, passes at 75 % .*Segments passed 1 of 2 /,
+    / Not passed segment 2 Training 70 %, passes at 75 % .*Segments passed 1 of 2 .* Passing grade, as the program has it now: 75 % Segment /,
   )
   assert.doesNotMatch(await ann.page('/training/2'), / Passed \d segments/)
 })

@@ -271,7 +271,7 @@ export function dayBars(shares: readonly number[], today = shares.length - 1, mo
     const height = share > 0 ? Math.min(100, Math.max(2, share)) : 0
     return { x: [(index + 1 / 8) * step, (index + 7 / 8) * step], y: [100 - height, 100] }
   })
-  const ends = [more === nothing ? 0 : 100, 100].map(y => ({ x: [0, 100], y }) as const)
+  const ends = [...(more === nothing ? [0] : []), 100].map(y => ({ x: [0, 100], y }) as const)
   return strip(
     html`${levels('grid', ends)}${boxes('solid', bars.toSpliced(today, 1))}${boxes('so-far', bars.slice(today, today + 1))}${more}`,
     88,
@@ -521,7 +521,7 @@ interface MeasuredTime {
   readonly byNow?: Usual | undefined
 }
 
-/** `96 % of this week so far, usually 25 to 54 % by now`, `90 % this week so far; last week 91 % (◆ as usual)`, with one large number. */
+/** `96 % of this week so far, usually 25 to 54 % by now`, `90 % this week so far; last week 91 %`, with one large number. */
 export function summaryOf(
   words: Words,
   { time, measured, empty, isShare = false, byNow }: MeasuredTime,
@@ -538,9 +538,9 @@ export function summaryOf(
   const beyond = last?.usual && beyondText(last.value, last.usual, words)
   if (running !== null && (isShare || running > 0)) {
     const isBefore = last !== undefined && last.part === parts[current - 1] && (isShare || byNow === undefined)
-    const before =
-      isBefore &&
-      html`; <span class="nowrap">last ${unit} ${text(last.value)}</span>${byNow === undefined && words !== GRADES && beyond && `, ${beyond}`}`
+    // Beside a grade, a verdict on the one before would be read as its own.
+    const verdict = byNow === undefined && words !== GRADES && beyond && `, ${beyond}`
+    const before = isBefore && html`; <span class="nowrap">last ${unit} ${text(last.value)}</span>${verdict}`
     const stands = byNow && `, usually ${rangeText(byNow)}${isShare ? '\u00a0%' : ''} by now`
     return html`<b>${text(running)}</b> ${isShare ? 'of ' : ''}this ${unit} so far${stands}${before}`
   }

@@ -15,11 +15,11 @@ import {
   ageText,
   countText,
   dateTime,
+  dateTimeText,
   durationText,
   minutesText,
   futureMark,
   NONE,
-  dateTimeText,
   numberText,
   timeSpan,
 } from '../../text/text.ts'

@@ -73,7 +73,7 @@ async function showTemplates(visit: Visit) {
 }
 
 /** The columns of templates; on a page, with that of their lengths, the one that was used last is the first. */
-export function lockTemplateColumns(viewer: Viewer, until: number, lengths?: LengthColumn): TableColumn<TemplateUse>[] {
+export function lockTemplateColumns(viewer: Viewer, until: number, lengths?: UseColumn): UseColumn[] {
   return [
     {
       title: label('name'),
@@ -100,10 +100,10 @@ export function lockTemplateColumns(viewer: Viewer, until: number, lengths?: Len
   ]
 }
 
-type LengthColumn = TableColumn<TemplateUse>
+type UseColumn = TableColumn<TemplateUse>
 
 /** How long the last ten locks were, from the shortest to the longest, with their median; ticks are at what is planned. */
-function lengthColumn(shown: readonly TemplateUse[]): LengthColumn {
+function lengthColumn(shown: readonly TemplateUse[]): UseColumn {
   const lengthsOf = ({ record, lengths }: TemplateUse) => (record.isTestLock ? [] : lengths)
   const most = Math.max(1, ...shown.flatMap(use => [...lengthsOf(use), ...rangeOf(use.record)]))
   // Dots are whole at both ends.

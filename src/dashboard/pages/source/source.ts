@@ -249,7 +249,7 @@ function roundOf({ viewer, now }: Visit, connection: Connection, source: SourceS
   const isFurther = source?.completedAt != null
   const name = freeText(viewer, username)
   const left = startedAt === null ? undefined : secondsLeft(known, source, now - startedAt)
-  const before = sum(Object.values(source?.rows ?? {}))
+  const before = Math.max(read, sum(Object.values(source?.rows ?? {})))
   return html`
     <p class="summary" role="status">${state === 'due' ? 'Connecting' : isFurther ? 'Looking for changes' : 'Copying your records'}${name === '' ? '' : ` with the key of ${name}`}. You can close this page: it goes on.</p>
     ${isFurther && html`<progress max="${before}" value="${read}" aria-label="Records checked"></progress>`}
