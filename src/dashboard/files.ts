@@ -77,5 +77,4 @@ export async function beginExport(
 }
 
 const RETRY_SECONDS = 10
-const ANOTHER =
-  'Another export of this account is still being sent. Start this one when that has ended, or was cancelled'
+const ANOTHER = 'Another export of this account is still being sent. Start this one when it has ended or was cancelled'

@@ -7,21 +7,10 @@ const lockDevices = { table: 'lock_device', order: 'id' } as const
 const trainingDevices = { table: 'training_device', order: 'id' } as const
 
 export const handlers: Handlers<typeof devices> = {
-  listLockDevices(caller, params) {
-    const owner = params.ownerId ?? caller.grant.accountId
-    return recordPage(caller, lockDevices, params, devices.listLockDevices, owner)
-  },
-
-  getLockDevice(caller, { id }) {
-    return recordById(caller, lockDevices, id)
-  },
-
-  listTrainingDevices(caller, params) {
-    const owner = params.ownerId ?? caller.grant.accountId
-    return recordPage(caller, trainingDevices, params, devices.listTrainingDevices, owner)
-  },
-
-  getTrainingDevice(caller, { id }) {
-    return recordById(caller, trainingDevices, id)
-  },
+  listLockDevices: (caller, params) =>
+    recordPage(caller, lockDevices, params, devices.listLockDevices, params.ownerId ?? caller.grant.accountId),
+  getLockDevice: (caller, { id }) => recordById(caller, lockDevices, id),
+  listTrainingDevices: (caller, params) =>
+    recordPage(caller, trainingDevices, params, devices.listTrainingDevices, params.ownerId ?? caller.grant.accountId),
+  getTrainingDevice: (caller, { id }) => recordById(caller, trainingDevices, id),
 }

@@ -79,7 +79,8 @@ test('a template lists all of its locks, also where so many have passed that its
   const many = Array.from({ length: 402 }, (_, index) => {
     const day = Date.UTC(2025, 0, 1 + index)
     const [startDate, endDate] = [day, day + (index < 397 ? 1 : 3) * HOUR_MS].map(at => new Date(at).toISOString())
-    const more = { name: `Number ${index}`, startDate, endDate, LockSegment: [] }
+    const lockState = index < 401 ? 'completed' : 'abandoned'
+    const more = { name: `Number ${index}`, lockState, startDate, endDate, LockSegment: [] }
     return lockSession(1000 + index, 1, more, { templateId: 41 })
   })
   await using it = await signedIn('ann', [...world, lockTemplate(41, 1), ...many])
@@ -87,7 +88,7 @@ test('a template lists all of its locks, also where so many have passed that its
   assert.match(text, /\/locks\/1000"[^]*–402 of 402/)
   assert.match(
     (await it.viewer.get('/lock-templates')).text,
-    />2\sh<\/span><svg[^>]*><rect class="usual"[^]*<path class="dots filled"[^]*402 of 402</,
+    /<rect class="solid"[^]*<rect class="early"[^>]*><[^]*>1\sh, 1\sh, 1\sh, 1\sh, 1\sh, 3\sh, 3\sh, 3\sh, 3\sh, 3\sh<[^]*>2\sh<[^]*401 of 402</,
   )
 })
 
@@ -164,8 +165,8 @@ test('the rules of a template state its fields that apply and nothing else', () 
     ['Length', '1\u00a0h to 1\u00a0d\u00a01\u00a0h, at random'],
     ['Breaks', 'up to 30\u00a0min every 1\u00a0d'],
     ['A late break', 'adds 10\u00a0min'],
-    ['Task credit', 'takes off 1,800 (unit\u00a0unknown)'],
-    ['Penalty votes', 'add 900 (unit\u00a0unknown)'],
+    ['Task credit', 'takes off 1,800 (unit\u00a0not\u00a0recorded)'],
+    ['Penalty votes', 'add 900 (unit\u00a0not\u00a0recorded)'],
     ['Remaining time', 'hidden'],
     ['Figures', 'not counted'],
   ])
@@ -182,7 +183,7 @@ test('the page of a template says how many locks were completed, and what they c
   const text = shownText(await it.viewer.get('/lock-templates/41'))
   assert.match(
     text,
-    /Completed 4 of 4 100\s% of those that ended Planned 1\sh Median length 1\sd 12\sh shortest 1\sd, longest 5\sd Last used 4 Feb/,
+    /Completed 4 of 4 all that ended Planned 1\sh Median length 1\sd 12\sh shortest 1\sd, longest 5\sd Last used 4 Feb/,
   )
   assert.match(
     text,
@@ -190,7 +191,7 @@ test('the page of a template says how many locks were completed, and what they c
   )
   assert.match(
     shownText(await it.viewer.get('/lock-templates')),
-    / 1\sh planned 30\smin break every 1\sd 1\sd 12\sh 4 of 4 4 Feb/,
+    / 1\sh planned 30\smin break every 1\sd 2\sd, 1\sd, 1\sd, 5\sd 1\sd 12\sh 4 of 4 4 Feb/,
   )
   await it.service.import([
     lockTemplate(42, 1),
@@ -199,7 +200,7 @@ test('the page of a template says how many locks were completed, and what they c
   const after = shownText(await it.viewer.get('/lock-templates'))
   assert.match(
     after,
-    / Least completed: Template 42 , 0 of 1 \(0 %\) Median of the last ten Shortest to longest of them Planned length Name Median 0 /,
+    / Least completed: Template 42 , 0 of 1 \(0 %\) Completed Not completed Planned length Name Last ten Median Completed /,
   )
 })
 

@@ -12,7 +12,7 @@ import { assertClean, testAccessible, testLongNames, testWidths, openSession } f
 const paths = [...samplePages, '/training?range=1y', '/training/100?view=data', '/locks/37?view=data']
 
 describe('every page in a browser', needsChromium, () => {
-  testAccessible('light', '0', paths)
+  testAccessible('light', '0', everySecond(paths, 1))
   testAccessible('dark', '1', everySecond(paths))
   // Long names and large text move the same lines: a sample is the narrowest.
   testWidths(isWhole ? [1440, 768, 320] : [320], isWhole ? [1440, 768] : [768], paths)

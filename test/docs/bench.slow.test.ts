@@ -15,11 +15,11 @@ async function outputOf(program: string, args: readonly string[]): Promise<strin
 
 test('the benchmark runs: it measures the service against the floor, without an unexpected response', async () => {
   const program = fileURLToPath(new URL('../../bench/run.ts', import.meta.url))
-  const args = ['--rounds', '1', '--seconds', '1', '--accounts', '20', '--only', 'S1', '--defaults']
+  const args = ['--rounds', '1', '--seconds', '1', '--accounts', '20', '--only', 'session, hot', '--defaults']
   const stdout = await outputOf(program, args)
   assert.doesNotMatch(stdout, /unexpected responses/)
   for (const candidate of ['floor', 'SQLite', 'SQLite without limits']) {
-    const row = new RegExp(`^\\| S1 one training session \\| ${candidate} \\| \\d+ \\| \\d+\\.\\d\\d \\|`, 'm')
+    const row = new RegExp(`^\\| S1 one training session, hot \\| ${candidate} \\| \\d+ \\| \\d+\\.\\d\\d \\|`, 'm')
     assert.match(stdout, row)
   }
 })

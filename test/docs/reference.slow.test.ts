@@ -14,7 +14,7 @@ describe('every page of the reference', () => {
   })
   after(() => service[Symbol.asyncDispose]())
 
-  testReference('light', 1280, referencePaths, () => service)
+  testReference('light', 1280, everySecond(referencePaths, 1), () => service)
   testReference('dark', 320, everySecond(referencePaths), () => service)
 
   test('its links work without scripts', needsChromium, async () => {

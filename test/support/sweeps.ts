@@ -10,9 +10,9 @@ export function sweep(sample: number, all: number): number {
 /** Whether this run goes through all cases. */
 export const isWhole = process.env['TEST_EXHAUSTIVE'] === 'on'
 
-/** Of the pages of a sweep, those of a sample. */
-export function everySecond<Page>(pages: readonly Page[]): readonly Page[] {
-  return pages.filter((_, index) => isWhole || index % 2 === 0)
+/** Of the pages of a sweep, those of a sample: every second one, from the first or the second on. */
+export function everySecond<Page>(pages: readonly Page[], from: 0 | 1 = 0): readonly Page[] {
+  return pages.filter((_, index) => isWhole || index % 2 === from)
 }
 
 /** The only case to run, as a failure named it. */

@@ -93,9 +93,7 @@ async function* tableOf<Row extends object>(
     if (rows.length % MAX_BATCH_ROWS === 0) await pause()
     // Marks of pictures lead to sessions.
     const anchor = 'id' in item ? html` id="${id}-${String(item.id)}"` : nothing
-    const cells = columns.map(
-      ({ cell }, index) => html`<td${index === 0 ? marked(item) : nothing}>${textOf(cell(item))}`,
-    )
+    const cells = columns.map(({ cell }, at) => html`<td${at === 0 ? marked(item) : nothing}>${textOf(cell(item))}`)
     rows.push(html`<tr${anchor}>${cells}`.toString())
   }
   const heads = columns.map(

@@ -1,8 +1,9 @@
 import { formatDate } from '../../contract/time.ts'
 import { daysCalendar, SHADES } from '../charts/days.ts'
 import { boxes, valueScale } from '../charts/plane.ts'
-import { html, type Html } from '../html.ts'
+import { html, type Html, nothing } from '../html.ts'
 import { stat } from '../layout/components.ts'
+import { percentText } from '../text/text.ts'
 import { dayBars, lastResults, weekBars } from './parts.ts'
 
 /** What a page shows of made-up records, for an account that has none. */
@@ -20,29 +21,32 @@ function tile(title: string, figure: string, unit: string, note: string, drawing
 }
 
 const grades = (digits: string) => [...digits].map(digit => ({ value: 84 + Number(digit), isPassed: digit !== '0' }))
-const scale = valueScale([80, 100], grade => `${grade}\u00a0%`)
-const usual = html`${scale.axes}${boxes('usual', [{ x: [0, 100], y: [scale.y(92), scale.y(88)] }])}`
+const scale = valueScale([80, 100], percentText)
+const usualIn = ({ axes, y }: typeof scale, low: number, high: number) =>
+  html`${axes}${boxes('usual', [{ x: [0, 100], y: [y(high), y(low)] }])}`
 const shares = (digits: string) => [...digits].map(digit => Number(digit) * 11)
 const times = (begin: string, end: string) =>
   html`<svg class="times" y="100%"><text class="main begin" x="0%">${begin}</text><text class="main end" x="100%">${end}</text></svg>`
-const weeks = (digits: string) => dayBars(shares(digits), digits.length - 1, times('9 weeks ago', 'This week'))
+const weeks = (digits: string, behind: Html = nothing) =>
+  dayBars(shares(digits), digits.length - 1, html`${behind}${times('9 weeks ago', 'This week')}`)
 
 const LOCK = html`
   <section class="card tile wide">
     <h2>Seven day lock</h2>
     <dl class="stats">${stat('So far', '2 d 5 h', 'of 7 d')}${stat('Planned end', 'in 4 d 19 h')}${stat('Days locked', '18', 'of 28')}</dl>
+    <p class="small muted">Hours locked by day, of 24</p>
     ${dayBars(shares('0038996000059996000399960794'), 27, times('27 days ago', 'Today'))}
   </section>
 `
 
-const AS_USUAL = '◆ as usual (88 to 92\u00a0%)'
+const AS_USUAL = '◆ grade as usual (88 to 92\u00a0%)'
 const ten = (digits: string, begin: string, end: string) =>
-  html`<div class="plot">${lastResults(grades(digits), scale.y, '90', html`${usual}${times(begin, end)}`, 112)}</div>`
+  html`<div class="plot">${lastResults(grades(digits), scale.y, '90', html`${usualIn(scale, 88, 92)}${times(begin, end)}`, 112)}</div>`
 const LAST_TEN = ten('4656577086', '9 sessions ago', 'Last')
 const BY_NOW = 'usually 1,500 to 1,760 by now'
 
 export const EXAMPLE_OVERVIEW = [
-  html`<div class="tile wide"><p class="big">Locked, day 3 of 7</p><p>So far this week: 2,180 repetitions, ▲\u00a0above\u00a0usual</p></div>`,
+  html`<div class="tile wide"><h2>Locked, day 3 of 7</h2><p>So far this week: 2,180 repetitions, ▲\u00a0above\u00a0usual</p></div>`,
   LOCK,
   tile('This week', '2,180', 'repetitions', BY_NOW, weekBars([420, 0, 510, 0, 640, 610, 0], 5)),
   tile('Last session', '90\u00a0%', 'grade', AS_USUAL, LAST_TEN),
@@ -55,7 +59,11 @@ export const EXAMPLE_TRAINING = [
 
 export const EXAMPLE_PROGRAM = tile('Interval program', '90\u00a0%', 'median', '9 of the last 10 passed', LAST_TEN)
 
-export const EXAMPLE_LOCKS = tile('Locked by week', '54\u00a0%', 'this week', 'usually 33 to 44 %', weeks('3504433745'))
+const LOCKED = html`<div class="plot">${weeks('3504433746', usualIn(valueScale([0, 100], percentText), 33, 44))}</div>`
+export const EXAMPLE_LOCKS = [
+  LOCK,
+  tile('Locked by week', '66\u00a0%', 'of this week so far', 'usually 33 to 44 %', LOCKED),
+]
 
 const dayLooks = Array.from({ length: 179 }, (_, day) => {
   const shade = day % 7 === 3 || day % 5 === 1 ? 'none' : (SHADES[((day * 7) % 11) % SHADES.length] ?? 'none')

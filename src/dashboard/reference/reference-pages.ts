@@ -31,7 +31,7 @@ export function guidePage(context: ReferenceContext): Html {
           <p class="muted">${inline(tag.description)}</p>
           <ul class="operations">${operationsOf(api, tag).map(
             ([path, { summary, operationId }]) =>
-              html`<li><a href="/docs/${slugOf(tag.name)}#${operationId}">${summary}</a> <code>GET ${breakable(path)}</code></li>`,
+              html`<li><a href="/docs/${slugOf(tag.name)}#${operationId}">${summary}</a> <code>GET ${path}</code></li>`,
           )}</ul>`,
         )}
       </section>
@@ -62,14 +62,9 @@ export function slugOf(name: string): string {
   return name.toLowerCase().replaceAll(' ', '-')
 }
 
-interface PageContent {
-  readonly title: string
-  readonly lead: Part
-  readonly body: Html
-}
-
-function referencePage(context: ReferenceContext, { title, lead, body }: PageContent): Html {
+function referencePage(context: ReferenceContext, page: Readonly<{ title: string; lead: Part; body: Html }>): Html {
   const { api, display, hasDashboard } = context
+  const { title, lead, body } = page
   const link = (path: string, name: string) =>
     html`<li><a href="${path}"${name === title ? html` aria-current="page"` : null}>${name}</a></li>`
   return styledDocument(
@@ -93,11 +88,6 @@ function referencePage(context: ReferenceContext, { title, lead, body }: PageCon
       </main>
     `,
   )
-}
-
-/** A path that may break before a slash, not within a word. */
-function breakable(path: string): Html {
-  return html`${path.split(/(?=\/)/).map(part => html`<wbr>${part}`)}`
 }
 
 /** The operations of a resource, with their paths. */

@@ -95,8 +95,8 @@ export function dateTimeText(viewer: Zoned, instant: number): string {
 }
 
 /** `16 Feb 2025`, `16 Feb` of this year, in the zone of the account. */
-export function dateText(viewer: Zoned, instant: number): string {
-  return formatIn(viewer.timeZone, isThisYear(viewer, instant) ? 'day' : 'date').format(instant)
+export function dateText(viewer: Zoned, instant: number, hasYear = !isThisYear(viewer, instant)): string {
+  return formatIn(viewer.timeZone, hasYear ? 'date' : 'day').format(instant)
 }
 
 /** `February 2026`, in the zone of the account. */
@@ -136,7 +136,7 @@ export function stretchText(viewer: Zoned, start: number, end: number, isNow = f
   const isSameWeek = end - start < 6 * DAY_MS
   const last = isSameDay ? '' : `${formatIn(viewer.timeZone, isSameWeek ? 'weekday' : 'weekdayDate').format(end)}\u00a0`
   const ended = `${last}${timeOfDay(viewer, end)}`
-  return html`<time datetime="${new Date(start).toISOString()}">${formatIn(viewer.timeZone, 'weekdayDate').format(start)},\u00a0${timeOfDay(viewer, start)}</time> → <time datetime="${new Date(end).toISOString()}"${isNow && html` title="${ended}"`}>${isNow ? 'now' : ended}</time>`
+  return html`<time datetime="${new Date(start).toISOString()}">${formatIn(viewer.timeZone, 'weekdayDate').format(start)},\u00a0${timeOfDay(viewer, start)}</time> → <time datetime="${new Date(end).toISOString()}"${isNow && html` title="${ended}, so far"`}>${isNow ? 'now' : ended}</time>`
 }
 
 /** `18:00`, `6:00 PM`, in the zone of the account. */

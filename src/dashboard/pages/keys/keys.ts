@@ -113,8 +113,7 @@ function withoutTier({ viewer, now }: Visit, keys: number, ended: number | undef
     ended === undefined
       ? 'This account has no subscription at the moment.'
       : `The subscription of this account ended at ${momentText(viewer, ended, now)}.`
-  const then =
-    keys === 0 ? 'With one, keys can be created here.' : 'Your keys are kept, and work again once it has one.'
+  const then = keys === 0 ? 'With one, keys can be created here.' : 'Your keys are kept, and work again with one.'
   return html`<p class="warning"><strong>${since}</strong> The API is for accounts with the tier Ultra, Pioneer, Founder or Employee. ${then} Your history stays here in any case.</p>`
 }
 

@@ -42,7 +42,7 @@ const locks: Area<PeriodQuery, ShownWithNow, LockStats> = {
   nothingYet: viewer => [
     'No locks yet',
     `This page will show the running lock, the ${lockText('locked time', viewer)} by week, and every lock with its breaks.`,
-    example(EXAMPLE_LOCKS),
+    example(...EXAMPLE_LOCKS),
   ],
   async read(visit, query, period) {
     const { store, viewer, pageAccess, now } = visit

@@ -110,7 +110,8 @@ function timesText(viewer: Viewer, { record, endAt }: LockDetails, { until, now 
   const start = dateTime(viewer, started)
   if (endAt === null && started > until) return start
   // On paper, when that was.
-  const current = until === now ? html`<time title="${dateTimeText(viewer, now)}">now</time>` : dateTime(viewer, until)
+  const current =
+    until === now ? html`<time title="${dateTimeText(viewer, now)}, so far">now</time>` : dateTime(viewer, until)
   if (endAt === null) return html`${start} – ${current}${ageText(viewer, now)}`
   const ended = knownEnd({ at: started, endAt })
   return ended === null ? html`${start}, end not known` : timeSpan(viewer, started, ended)

@@ -4,7 +4,7 @@ import { readKnownTime, countedUntil } from '../../../stats/known-time.ts'
 import { lockHistory } from '../../../stats/lock-history.ts'
 import { lockRecords, someLocks } from '../../../stats/lock-queries.ts'
 import { lockTemplates, type TemplateUse, withUses } from '../../../stats/lock-template-queries.ts'
-import { boxes, dots, levels, tickAt } from '../../charts/plane.ts'
+import { boxes, levels } from '../../charts/plane.ts'
 import { medianOf } from '../../../contract/numbers.ts'
 import { legendOf } from '../../charts/picture.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
@@ -28,7 +28,7 @@ import {
 import { dateText, durationText, NONE, numberText, partText, unbroken } from '../../text/text.ts'
 import { stateName } from './states.ts'
 import { lockRow, lockTable, planText } from './list.ts'
-import { barEnds, leastNews, spanCell } from '../parts.ts'
+import { leastNews, strip } from '../parts.ts'
 import { endingOf, rangeOf } from './time.ts'
 
 const OF_TEMPLATES = { section: 'lockTemplates', area: 'lkbx' } as const
@@ -42,19 +42,12 @@ async function showTemplates(visit: Visit) {
   const { store, viewer, pageAccess, path, query, now } = visit
   const all = await lockTemplates.all(store, pageAccess.templates('lock_template'))
   const used = await withUses(store, all, pageAccess.ofAll('lock_session'))
-  const shown = paginate(
-    used.toSorted((a, b) => (b.last ?? 0) - (a.last ?? 0)),
-    query,
-  )
+  const shown = paginate(used, query)
   for (const owner of shown.rows.flatMap(({ owners }) => owners)) pageAccess.note('lkbx', owner)
   return view({
     title: 'Lock templates',
     lead: leastNews(
-      used.flatMap(({ record, sessions, completed }) => {
-        const name = () =>
-          html`<a href="/lock-templates/${record.id}">${recordName(viewer, 'lockTemplate', record)}</a>`
-        return record.isTestLock ? [] : [{ name, done: completed, of: sessions }]
-      }),
+      used.map(({ record, sessions: of, completed: done }) => ({ name: () => linkTo(viewer, record), done, of })),
       ['completed', 'All locks were completed'],
     ),
     body:
@@ -65,23 +58,34 @@ async function showTemplates(visit: Visit) {
             'This page will show the rules that lock sessions start from: how long they last, when breaks are due, and what changes their length.',
           )
         : html`<section class="card" id="sessions">${legendOf([
-            ['filled', 'Median of the last ten'],
-            ['usual', 'Shortest to longest of them'],
-            ['tick', planText(shown.rows.some(({ record }) => record.isRandomDuration))],
-          ])}${table('Lock templates', lockTemplateColumns(viewer, countedUntil(viewer.asOf, now), lengthColumn(shown.rows)), shown.rows)}${tableFoot(path, query, shown)}</section>`,
+            ['solid', stateName('completed', viewer)],
+            ['early', 'Not completed'],
+            ...(shown.rows.some(({ runningSince }) => runningSince) ? [['so-far', 'So far'] as const] : []),
+            ['goal', planText(shown.rows.some(({ record }) => record.isRandomDuration))],
+          ])}${table('Lock templates', lockTemplateColumns(viewer, countedUntil(viewer.asOf, now)), shown.rows)}${tableFoot(path, query, shown)}</section>`,
   })
 }
 
-/** The columns of templates; on a page, with that of their lengths, the one that was used last is the first. */
-export function lockTemplateColumns(viewer: Viewer, until: number, lengths?: UseColumn): UseColumn[] {
+/** The columns of templates, of which the one that was used last is the first. */
+export function lockTemplateColumns(viewer: Viewer, until: number): TableColumn<TemplateUse>[] {
   return [
     {
       title: label('name'),
       line: 'first',
       cell: ({ record, runningSince }) =>
-        html`<a href="/lock-templates/${record.id}">${recordName(viewer, 'lockTemplate', record)}</a>${runningSince === undefined ? nothing : html` <span class="state on">In use, ${durationText(Math.max(0, until - runningSince) / 1000)} so far</span>`}${record.isTestLock ? html` <span class="state">${label('isTestLock')}</span>` : nothing}<div class="small muted">${dotted(`${lengthText(record)} planned`, breaksRule(viewer, record))}</div>`,
+        html`${linkTo(viewer, record)}${runningSince === undefined ? nothing : html` <span class="state on">In use, ${durationText(Math.max(0, until - runningSince) / 1000)} so far</span>`}${record.isTestLock ? html` <span class="state">${label('isTestLock')}</span>` : nothing}<div class="small muted">${dotted(`${lengthText(record)} planned`, breaksRule(viewer, record))}</div>`,
     },
-    ...(lengths === undefined ? [] : [lengths]),
+    { title: 'Last ten', line: 'second', cell: use => lengthBars(use, until) },
+    {
+      title: 'Median',
+      numeric: true,
+      line: 'first',
+      unit: '\u00a0median',
+      cell({ lastTen }) {
+        const median = medianOf(lastTen.map(({ length }) => length))
+        return median === undefined ? html`<span class="zero">${NONE}</span>` : durationText(median / 1000)
+      },
+    },
     {
       title: stateName('completed', viewer),
       numeric: true,
@@ -90,8 +94,8 @@ export function lockTemplateColumns(viewer: Viewer, until: number, lengths?: Use
       cell: completedText,
     },
     {
-      title: lengths ? html`Last\u00a0used<span aria-hidden="true"> ↓</span>` : 'Last used',
-      sorted: lengths && 'descending',
+      title: html`Last\u00a0used<span aria-hidden="true"> ↓</span>`,
+      sorted: 'descending',
       numeric: true,
       line: 'second',
       before: 'last used ',
@@ -100,29 +104,26 @@ export function lockTemplateColumns(viewer: Viewer, until: number, lengths?: Use
   ]
 }
 
-type UseColumn = TableColumn<TemplateUse>
+function linkTo(viewer: Viewer, record: LockTemplate): Html {
+  return html`<a href="/lock-templates/${record.id}">${recordName(viewer, 'lockTemplate', record)}</a>`
+}
 
-/** How long the last ten locks were, from the shortest to the longest, with their median; ticks are at what is planned. */
-function lengthColumn(shown: readonly TemplateUse[]): UseColumn {
-  const lengthsOf = ({ record, lengths }: TemplateUse) => (record.isTestLock ? [] : lengths)
-  const most = Math.max(1, ...shown.flatMap(use => [...lengthsOf(use), ...rangeOf(use.record)]))
-  // Dots are whole at both ends.
-  const x = (length: number) => 2 + (length * 96) / most
-  return {
-    title: html`Median${barEnds('0', durationText(most / 1000))}`,
-    line: 'first',
-    unit: use => (lengthsOf(use).length > 0 ? '\u00a0median' : ''),
-    cell(use) {
-      const lengths = lengthsOf(use)
-      const median = medianOf(lengths)
-      const ticks = [...new Set(rangeOf(use.record))].filter(length => length > 0).map(length => tickAt(x(length)))
-      const line = html`${levels('grid', [{ x: [0, 100], y: 50 }])}${ticks}`
-      if (median === undefined) return spanCell(NONE, line)
-      const range = boxes('usual', [{ x: [x(Math.min(...lengths)), x(Math.max(...lengths))], y: [0, 100] }])
-      const dot = dots('filled', { x, y: value => value }, [{ at: median, value: 50 }])
-      return spanCell(durationText(median / 1000), html`${range}${line}${dot}`)
-    },
-  }
+/** How long the last ten locks were, and the running one so far, against what is planned. */
+function lengthBars({ record, lastTen, runningSince }: TemplateUse, until: number): Html {
+  const bars = lastTen.toReversed().map(one => ({ length: one.length, look: one.isCompleted ? 'solid' : 'early' }))
+  if (runningSince !== undefined && record.isTimeDisplayed)
+    bars.push({ length: Math.max(0, until - runningSince), look: 'so-far' })
+  if (bars.length === 0) return nothing
+  const planned = [...new Set(rangeOf(record))].filter(length => length > 0)
+  const most = Math.max(1, ...planned, ...bars.map(({ length }) => length))
+  const y = (length: number) => 100 - (length * 100) / most
+  const rightOf = (index: number) => 100 - ((bars.length - 1 - index) * 100) / Math.max(10, bars.length)
+  const drawn = bars.map(({ length, look }, index) =>
+    boxes(look, [{ x: [rightOf(index) - 6, rightOf(index)], y: [y(length), 100] }]),
+  )
+  const line = (look: string, length: number) => levels(look, [{ x: [rightOf(0) - 7, 100], y: y(length) }])
+  const texts = bars.map(({ length }) => durationText(length / 1000)).join(', ')
+  return html`${strip(html`${line('grid', 0)}${drawn}${planned.map(length => line('goal', length))}`)}<span class="hidden">${texts}</span>`
 }
 
 /** `1 h break every 12 h`, `no breaks`. Discreet mode hides rules. */
@@ -132,9 +133,9 @@ function breaksRule({ discreet }: Viewer, { isBreakEnabled, breakMaximum, breakR
 }
 
 /** `8 of 12` that ended. */
-function completedText({ record, sessions, completed }: TemplateUse): Part {
+function completedText({ sessions, completed }: TemplateUse): Part {
   // Two lines leave it out.
-  return sessions === 0 || record.isTestLock
+  return sessions === 0
     ? html`<span class="zero">${NONE}</span>`
     : unbroken(`${numberText(completed)} of ${numberText(sessions)}`)
 }
@@ -181,15 +182,15 @@ async function showTemplate(visit: Visit) {
 }
 
 function useStats(viewer: Viewer, use: TemplateUse): Html {
-  const { last, sessions, completed, lengths } = use
+  const { last, sessions, completed } = use
+  const lengths = use.lastTen.map(({ length }) => length)
   const lengthOf = (length = 0) => durationText(length / 1000)
   return stats(
     sessions > 0 &&
-      !use.record.isTestLock &&
       mainStat(
         stateName('completed', viewer),
         completedText(use),
-        `${partText(completed, sessions)} of those that ended`,
+        completed === sessions ? 'all that ended' : `${partText(completed, sessions)} of those that ended`,
       ),
     stat('Planned', lengthText(use.record)),
     lengths.length > 1 &&
@@ -222,9 +223,9 @@ export function rulesOf(template: LockTemplate): Rule[] {
     template.isBreakEnabled && template.breakKeyholderOnly && ['Breaks are started', 'only by the keyholder'],
     template.isDeepthroatEnabled && [
       'Task credit',
-      `takes off ${numberText(template.deepthroatTimeReduction)} ${UNIT_UNKNOWN}`,
+      `takes off ${numberText(template.deepthroatTimeReduction)} ${NO_UNIT}`,
     ],
-    template.isShameEnabled && ['Penalty votes', `add ${numberText(template.shameTimeAdd)} ${UNIT_UNKNOWN}`],
+    template.isShameEnabled && ['Penalty votes', `add ${numberText(template.shameTimeAdd)} ${NO_UNIT}`],
     template.isEmergencyUnlockEnabled && ['Emergency unlock', 'possible'],
     ['Remaining time', template.isTimeDisplayed ? 'shown' : 'hidden'],
     template.isTestLock && ['Figures', 'not counted'],
@@ -232,7 +233,7 @@ export function rulesOf(template: LockTemplate): Rule[] {
   return rules.filter(rule => rule !== false)
 }
 
-const UNIT_UNKNOWN = '(unit\u00a0unknown)'
+const NO_UNIT = '(unit\u00a0not\u00a0recorded)'
 
 export function lengthText({ isRandomDuration, minDuration, maxDuration, duration }: LockTemplate): string {
   return isRandomDuration

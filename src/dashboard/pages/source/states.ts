@@ -27,11 +27,9 @@ const failureTexts: Readonly<Record<Failure, FailureText>> = {
   'key-expired': () => 'The key was forgotten after a day, before everything was copied. Enter it again to go on.',
   interrupted: () =>
     'Copying has ended early several times, as when memory runs out. Whoever runs this service finds the reason in its log.',
-  full: () =>
-    'There is no room for more records: your account has as many as it may have. Ask whoever runs this service.',
+  full: () => 'There is no room for more records: your account has as many as it may. Ask whoever runs this service.',
   'disk-full': () => 'The disk of this service is full, so nothing can be stored. Tell whoever runs it.',
-  internal: (_, since) =>
-    `Something has failed here ${since}, not on the other server. The log of this service says what.`,
+  internal: (_, since) => `Something failed here ${since}, not on the other server. The log of this service says what.`,
 }
 
 /** What another key helps against. */

@@ -43,7 +43,7 @@ export function previewOf(visit: Visit, upload: Upload) {
 }
 
 function kindTable({ viewer }: Visit, counts: readonly KindPreview[]): Html {
-  const day = (at: number | null) => (at === null ? NONE : dateText(viewer, at))
+  const day = (at: number | null) => (at === null ? NONE : dateText(viewer, at, true))
   return table<KindPreview>(
     'What is in it',
     [
@@ -148,7 +148,7 @@ function rejectedCard(upload: Upload): Html {
   return card(
     'What cannot be stored',
     html`
-      <p>${countText(preview.rejectedCount, unit ?? 'line')} would be rejected. The others can be stored without them. Mend the ${unit ?? 'line'}s and bring the file again.</p>
+      <p>${countText(preview.rejectedCount, unit ?? 'line')} would be rejected. The others can be stored without ${preview.rejectedCount === 1 ? 'it' : 'them'}. Mend ${preview.rejectedCount === 1 ? `the ${unit ?? 'line'}` : `the ${unit ?? 'line'}s`} and bring the file again.</p>
       ${reasonTable(rejected, {
         title: unit === undefined ? 'Where' : `In ${unit}`,
         line: 'second',

@@ -56,9 +56,7 @@ export const uploadPages: readonly DashboardPage[] = [
     act: allowRecords,
     takesLong: true,
   },
-  formOf('discard', ['checking', 'asking', 'ready', 'failed', 'stored'], ({ uploads }, upload) =>
-    uploads.discard(upload),
-  ),
+  formOf('discard', ['checking', 'asking', 'ready', 'failed', 'stored'], ({ uploads }, one) => uploads.discard(one)),
   ...Object.entries(templates).map(([name, header]): DashboardPage => ({
     ...OF_SOURCE,
     path: `/source/upload/${name}.csv`,

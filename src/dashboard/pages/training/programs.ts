@@ -118,7 +118,8 @@ export function programColumns(
       },
     },
     {
-      title: 'Last session',
+      title: html`Last\u00a0session<span aria-hidden="true"> ↓</span>`,
+      sorted: 'descending',
       numeric: true,
       line: 'second',
       before: 'last session ',
@@ -240,8 +241,8 @@ function segmentsCard(viewer: Viewer, { Segment }: TrainingTemplate, more: Html,
     'Segments',
     html`
       <p class="summary">${countText(sum(Segment.map(({ repeat }) => Math.max(1, repeat))), 'segment')}: ${lengthText(Segment)}.</p>
-      <details class="figures"${(isOpen || items.length < 20) && html` open`}><summary>Each of them</summary><ul class="segments">${items}</ul></details>
-      <details class="figures"${isOpen && html` open`}><summary>More facts</summary>${more}</details>
+      <details class="figures"${(isOpen || items.length < 20) && html` open`}><summary>List of segments</summary><ul class="segments">${items}</ul></details>
+      <details class="figures"${isOpen && html` open`}><summary>Settings and dates</summary>${more}</details>
     `,
     { id: 'segments' },
   )

@@ -113,7 +113,7 @@ export function failedNote(
   return `segment\u00a0${numberText(index + 1)} ${typeName(viewer, first.type)} ${percentText(first.percentGrade)}${passes}`
 }
 
-/** `◆ as usual (96 to 98 %) · third best of 109 with this program` */
+/** `◆ grade as usual (96 to 98 %) · third best of 109 with this program` */
 export function gradeNote(
   grade: number | null,
   usual: Usual | undefined,
@@ -126,9 +126,10 @@ export function gradeNote(
   return notes.length === 0 ? undefined : dotted(...notes)
 }
 
-/** `◆ as usual (503 to 507)` */
+/** `◆ as usual (503 to 507)`; beside a result, what it is of. */
 function usualNote(value: number, usual: Usual, words: Words, unit = ''): string {
-  return `${beyondText(value, usual, words)} (${rangeText(usual)}${unit})`
+  const beyond = beyondText(value, usual, words).replace('as usual', words === GRADES ? 'grade as usual' : 'as usual')
+  return `${beyond} (${rangeText(usual)}${unit})`
 }
 
 /** `best`, `equals the third best` */
@@ -146,7 +147,7 @@ function lastTen(
   const ten = tenWith(session, sessions)
   if (ten.length < 2) return nothing
   return card(
-    `Last ${ten.length} with this program`,
+    `This one and the ${numberText(ten.length - 1)} before with this program`,
     html`
       ${lastGrades(viewer, ten, session, usual)}
       ${legendOf([
@@ -206,7 +207,7 @@ function amountStats(
     stat(
       'Segments passed',
       judged.length === 0 ? NONE : `${numberText(passed)} of ${numberText(judged.length)}`,
-      others.length === 0 ? undefined : `${numberText(others.length)} more cannot fail`,
+      others.length === 0 ? undefined : `${countText(others.length, 'other')} without a passing grade`,
     ),
   ]
 }
