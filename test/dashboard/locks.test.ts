@@ -197,9 +197,8 @@ test('the page of a template says how many locks were completed, and what they c
     lockTemplate(42, 1),
     lockSession(55, 1, { ...ended, lockState: 'abandoned' }, { templateId: 42 }),
   ])
-  const after = shownText(await it.viewer.get('/lock-templates'))
   assert.match(
-    after,
+    shownText(await it.viewer.get('/lock-templates')),
     / Least completed: Template 42 , 0 of 1 \(0 %\) Completed Not completed Planned length Name Last ten Median Completed /,
   )
 })
