@@ -26,7 +26,7 @@ export async function withUses(store: Store, templates: readonly StoredTemplate<
       owners: newest.map(({ owner_id: owner }) => owner),
       /** Those that ended, and how many of them not early. */
       sessions: sum(counts.map(({ sessions }) => sessions)),
-      completed: sum(counts.map(({ completed }) => completed)),
+      completed: sum(counts.map(({ done }) => done)),
       /** Of the last ten that ended, the newest first, those whose end is known, with how many milliseconds they lasted. */
       lastTen: ended
         .slice(0, LATEST)
@@ -41,9 +41,7 @@ export async function withUses(store: Store, templates: readonly StoredTemplate<
   return used.toSorted((a, b) => (b.last ?? 0) - (a.last ?? 0))
 }
 
-type Use = Readonly<
-  Record<'template' | 'running' | 'early' | 'at' | 'length' | 'sessions' | 'completed' | 'place', number>
->
+type Use = Readonly<Record<'template' | 'running' | 'early' | 'at' | 'length' | 'sessions' | 'done' | 'place', number>>
 
 const LATEST = 10
 
@@ -51,13 +49,13 @@ const LATEST = 10
 const usesByTemplate = recordQuery<Access, Use>(
   'uses of lock templates',
   (param, owned) => sql`
-    select ${owned}, template_id as template, is_active as running, early, at, coalesce(ended_at - at, 0) as length, sessions, completed, place
+    select ${owned}, template_id as template, is_active as running, early, at, coalesce(ended_at - at, 0) as length, sessions, done, place
     from (
       -- Otherwise PostgreSQL reads all sessions in an order that saves sorting some.
       with found as materialized (select owner_id, template_id, is_active, at, ended_at, lock_state, id
         from lock_session where ${isReadable(param, ANY_SESSIONS)} and template_id is not null)
       select owner_id, template_id, is_active, at, ended_at, case lock_state when 'completed' then 0 else 1 end as early, count(*) over same as sessions,
-        count(*) filter (where lock_state = 'completed') over same as completed,
+        count(*) filter (where lock_state = 'completed') over same as done,
         row_number() over (same order by at desc, id desc) as place
       from found window same as (partition by owner_id, template_id, is_active)
     ) as used

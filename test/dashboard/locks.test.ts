@@ -199,7 +199,7 @@ test('the page of a template says how many locks were completed, and what they c
   ])
   assert.match(
     shownText(await it.viewer.get('/lock-templates')),
-    / Least completed: Template 42 , 0 of 1 \(0 %\) Completed Not completed Planned length Name Last ten Median Completed /,
+    / Least completed: Template 42 , 0 of 1 \(0 %\) Completed Ended early Planned length, each row to its own scale Name Last ten Median Completed /,
   )
 })
 

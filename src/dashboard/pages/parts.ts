@@ -273,7 +273,7 @@ export function dayBars(shares: readonly number[], today = shares.length - 1, mo
   })
   const ends = [...(more === nothing ? [0] : []), 100].map(y => ({ x: [0, 100], y }) as const)
   return strip(
-    html`${levels('grid', ends)}${boxes('solid', bars.toSpliced(today, 1))}${boxes('so-far', bars.slice(today, today + 1))}${more}`,
+    html`${more}${levels('grid', ends)}${boxes('solid', bars.toSpliced(today, 1))}${boxes('so-far', bars.slice(today, today + 1))}`,
     88,
   )
 }

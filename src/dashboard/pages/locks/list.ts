@@ -132,7 +132,7 @@ export function lockTable(visit: Visit, rows: readonly LockRow[], hasNames = tru
     ${patterns}
     ${legendOf([
       ['solid', stateName('locked', visit.viewer)],
-      ['break', 'Breaks'],
+      ['break', 'Breaks, added up'],
       ...(planned.length > 0 ? ([['tick', planText(rows.some(({ ending }) => ending?.random))]] as const) : []),
     ])}
     ${table('Locks', lockColumns(visit, most, hasNames), rows, { id: 'session-table' })}

@@ -43,6 +43,7 @@ async function showTemplates(visit: Visit) {
   const all = await lockTemplates.all(store, pageAccess.templates('lock_template'))
   const used = await withUses(store, all, pageAccess.ofAll('lock_session'))
   const shown = paginate(used, query)
+  const hasRandom = shown.rows.some(({ record }) => record.isRandomDuration)
   for (const owner of shown.rows.flatMap(({ owners }) => owners)) pageAccess.note('lkbx', owner)
   return view({
     title: 'Lock templates',
@@ -59,9 +60,9 @@ async function showTemplates(visit: Visit) {
           )
         : html`<section class="card" id="sessions">${legendOf([
             ['solid', stateName('completed', viewer)],
-            ['early', 'Not completed'],
+            ['early', stateName('abandoned', viewer)],
             ...(shown.rows.some(({ runningSince }) => runningSince) ? [['so-far', 'So far'] as const] : []),
-            ['goal', planText(shown.rows.some(({ record }) => record.isRandomDuration))],
+            ['goal', `${planText(hasRandom)}, each row to its own scale`],
           ])}${table('Lock templates', lockTemplateColumns(viewer, countedUntil(viewer.asOf, now)), shown.rows)}${tableFoot(path, query, shown)}</section>`,
   })
 }
@@ -94,8 +95,7 @@ export function lockTemplateColumns(viewer: Viewer, until: number): TableColumn<
       cell: completedText,
     },
     {
-      title: html`Last\u00a0used<span aria-hidden="true"> ↓</span>`,
-      sorted: 'descending',
+      title: 'Last used',
       numeric: true,
       line: 'second',
       before: 'last used ',
@@ -117,11 +117,11 @@ function lengthBars({ record, lastTen, runningSince }: TemplateUse, until: numbe
   const planned = [...new Set(rangeOf(record))].filter(length => length > 0)
   const most = Math.max(1, ...planned, ...bars.map(({ length }) => length))
   const y = (length: number) => 100 - (length * 100) / most
-  const rightOf = (index: number) => 100 - ((bars.length - 1 - index) * 100) / Math.max(10, bars.length)
+  const step = 100 / Math.max(10, bars.length)
   const drawn = bars.map(({ length, look }, index) =>
-    boxes(look, [{ x: [rightOf(index) - 6, rightOf(index)], y: [y(length), 100] }]),
+    boxes(look, [{ x: [(index + 0.15) * step, (index + 0.85) * step], y: [y(length), 100] }]),
   )
-  const line = (look: string, length: number) => levels(look, [{ x: [rightOf(0) - 7, 100], y: y(length) }])
+  const line = (look: string, length: number) => levels(look, [{ x: [0, bars.length * step], y: y(length) }])
   const texts = bars.map(({ length }) => durationText(length / 1000)).join(', ')
   return html`${strip(html`${line('grid', 0)}${drawn}${planned.map(length => line('goal', length))}`)}<span class="hidden">${texts}</span>`
 }
@@ -190,7 +190,7 @@ function useStats(viewer: Viewer, use: TemplateUse): Html {
       mainStat(
         stateName('completed', viewer),
         completedText(use),
-        completed === sessions ? 'all that ended' : `${partText(completed, sessions)} of those that ended`,
+        completed === sessions ? undefined : `${partText(completed, sessions)} of those that ended`,
       ),
     stat('Planned', lengthText(use.record)),
     lengths.length > 1 &&

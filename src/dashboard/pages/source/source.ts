@@ -196,7 +196,7 @@ function summaryOf({ viewer, now }: Visit, { rows, gone, setAside, completedAt }
     `${before}${numberText(Math.max(0, known - setAside))} of ${countText(known, 'record')}`,
     setAside > 0 && `${numberText(setAside)} could not be stored`,
     time === undefined ? 'no complete copy yet' : `${setAside > 0 ? '' : 'complete '}as of ${time}`,
-    left > 0 && `${numberText(left)} of them gone there`,
+    left > 0 && `${numberText(left)} gone there (kept here)`,
   )
 }
 

@@ -118,8 +118,7 @@ export function programColumns(
       },
     },
     {
-      title: html`Last\u00a0session<span aria-hidden="true"> ↓</span>`,
-      sorted: 'descending',
+      title: 'Last session',
       numeric: true,
       line: 'second',
       before: 'last session ',

@@ -33,11 +33,11 @@ import { lockedPercent } from '../locks/list.ts'
 import { lockText } from '../locks/states.ts'
 import { type Figure, figureTiles, stepTo } from '../area.ts'
 import { example, EXAMPLE_YEAR } from '../example.ts'
-import { barPicture, boundaries, GRADES, inParts } from '../parts.ts'
+import { barPicture, boundaries, GRADES, inParts, rangeText } from '../parts.ts'
 import { amountBars, gradePicture, type ShownSessions } from '../training/pictures.ts'
 import { countedUntil } from '../../../stats/known-time.ts'
 import { patterns } from '../../charts/plane.ts'
-import { daysCalendar, SHADES, shadesOf } from '../../charts/days.ts'
+import { daysCalendar, shadesOf } from '../../charts/days.ts'
 
 /** A calendar year on one sheet. */
 
@@ -270,7 +270,7 @@ function recordCard({ viewer }: Reader, { year, isRunning, bests, stretch }: Yea
 
 /** Each day, with both areas. */
 function daysCard(viewer: Viewer, days: readonly KnownDay[]): Html {
-  const trained = days.filter(({ sessions }) => sessions > 0).map(({ reps }) => reps)
+  const trained = days.flatMap(({ sessions, reps }) => (sessions > 0 ? [reps] : [])).toSorted((a, b) => a - b)
   const shadeOf = shadesOf(trained)
   const byShade = Map.groupBy(trained, shadeOf)
   return card(
@@ -278,8 +278,8 @@ function daysCard(viewer: Viewer, days: readonly KnownDay[]): Html {
     html`
       ${daysCalendar(days.map(day => dayLook(viewer, day, `${day.sessions === 0 ? 'none' : shadeOf(day.reps)}${day.lockedSeconds > 0 ? ' under' : ''}`)))}
       <ul class="legend">
-        ${trained.length > 0 ? html`<li>Repetitions from ${SHADES.map(shade => byShade.has(shade) && html`<span class="nowrap"><i class="day ${shade}"></i>${numberText(Math.min(...(byShade.get(shade) ?? [])))}</span> `)}</li><li><i class="day none"></i>\u00a0Not trained</li>` : nothing}
-        ${days.some(({ lockedSeconds }) => lockedSeconds > 0) ? html`<li><i class="day under"></i>\u00a0${lockText('Locked', viewer)}</li>` : nothing}
+        ${trained.length > 0 ? html`<li>Repetitions: ${[...byShade].map(([shade, of]) => html`<span class="nowrap"><i class="day ${shade}"></i>${rangeText({ low: of[0] ?? 0, high: of.at(-1) ?? 0 })}</span> `)}</li><li><i class="day none"></i>\u00a0Not trained</li>` : nothing}
+        ${days.some(({ lockedSeconds }) => lockedSeconds > 0) ? html`<li><i class="day none under"></i>\u00a0${lockText('Locked', viewer)}</li>` : nothing}
       </ul>
     `,
     { id: 'days' },
