@@ -95,7 +95,7 @@ describe('pictures', () => {
     const text = await pageOf('/training?range=all')
     const parts = pathsOf(text, 'grades', 'dots filled')
     assert.ok(parts.length > 20, 'each session has a dot')
-    assert.match(text, /<rect class="break" fill="url\(#hatch\)"/)
+    assert.match(text, /<rect class="gap" fill="url\(#hatch\)"/)
     assert.match(text, /No training for two weeks or more/)
   })
 

@@ -124,9 +124,10 @@ export interface Box {
   readonly y: Range
 }
 
-/** Nothing but breaks is hatched, and nothing but plans is dashed. */
+/** Nothing but breaks, and time without records, is hatched, and nothing but plans is dashed. */
 export function textureOf(look: string): Html | undefined {
-  return { break: html` fill="url(#hatch)"`, ahead: html` stroke-dasharray="4 3"` }[look]
+  const hatch = html` fill="url(#hatch)"`
+  return { break: hatch, gap: hatch, ahead: html` stroke-dasharray="4 3"` }[look]
 }
 
 /** Boxes of one look. */
@@ -236,7 +237,7 @@ export function breakBoxes(
       ? [{ x: [x(before.at + half), x(point.at - half)], y: [0, 100] } as const]
       : []
   })
-  return boxes('break', breaks)
+  return boxes('gap', breaks)
 }
 
 /** From 90, 80 or less to 100, whichever is below the lowest grade. */

@@ -35,7 +35,7 @@ const LOCK = html`
     <h2>Seven day lock</h2>
     <dl class="stats">${stat('So far', '2 d 5 h', 'of 7 d')}${stat('Planned end', 'in 4 d 19 h')}${stat('Days locked', '18', 'of 28')}</dl>
     <p class="small muted">Hours locked by day, of 24</p>
-    ${dayBars(shares('0038996000059996000399960794'), 27, times('27 days ago', 'Today'))}
+    ${dayBars(shares('0038996000059996000399760794'), 27, times('27 days ago', 'Today'))}
   </section>
 `
 
@@ -59,10 +59,10 @@ export const EXAMPLE_TRAINING = [
 
 export const EXAMPLE_PROGRAM = tile('Interval program', '90\u00a0%', 'median', '9 of the last 10 passed', LAST_TEN)
 
-const LOCKED = html`<div class="plot">${weeks('3504433746', usualIn(valueScale([0, 100], percentText), 33, 44))}</div>`
+const LOCKED = html`<div class="plot">${weeks('3504435546', usualIn(valueScale([0, 100], percentText), 33, 50))}</div>`
 export const EXAMPLE_LOCKS = [
   LOCK,
-  tile('Locked by week', '66\u00a0%', 'of this week so far', 'usually 33 to 44 %', LOCKED),
+  tile('Locked by week', '67\u00a0%', 'of this week so far', 'usually 33 to 50 %', LOCKED),
 ]
 
 const dayLooks = Array.from({ length: 179 }, (_, day) => {

@@ -370,7 +370,7 @@ export function rangeBand(space: Plane, parts: readonly Place[], ranges: readonl
 }
 
 export function breakLegend(breaks: Html): LegendItem[] {
-  return breaks.toString() === '' ? [] : [['break', 'No training for two weeks or more']]
+  return breaks.toString() === '' ? [] : [['gap', 'No training for two weeks or more']]
 }
 
 export function usualLegend(unit: Unit | 'session', usual: readonly (Usual | undefined)[]): LegendItem[] {

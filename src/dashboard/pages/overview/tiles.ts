@@ -115,11 +115,12 @@ export async function lastSession(
   const templates = pageAccess.ofAll('training_template')
   const found = passed ? undefined : await programQueries.find(store, templates, [program])
   const { TrainerSegment: segments = [] } = JSON.parse(document ?? '{}') as Partial<TrainingSession>
+  const failed = passed ? undefined : failedNote(viewer, segments, found?.get(program)?.record)
   return tile(
     html`<a href="/training/${id}">Last session</a>`,
     html`
-      <p class="big">${percentText(grade)} <small>grade</small></p>
-      <p>${dotted(resultMark(passed), failedNote(viewer, segments, found?.get(program)?.record))}</p>
+      <p class="big">${percentText(grade)} <small>grade\u00a0 ${resultMark(passed)}</small></p>
+      ${failed === undefined ? nothing : html`<p>${failed}</p>`}
       <p class="muted">${gradeNote(grade, usual, rank)}</p>
       <p class="muted">${dotted(programLink(programs, program), countText(reps, 'repetition'), timeAgo(viewer, at, now))}</p>
       ${ten.length < 2 ? nothing : html`<p class="small muted">Last ${ten.length} with this program${ten.every(one => one.passed) ? nothing : '; hollow: not passed'}</p>${lastGrades(viewer, ten, last, usual)}`}

@@ -207,7 +207,7 @@ async function showEvents({ store, viewer, query, path }: Visit) {
   )
   return view({
     title: 'Account events',
-    lead: html`Events of the last year. <a href="/settings">Back to Settings</a>`,
+    lead: html`Events of the last year. An operator is whoever runs this service. <a href="/settings">Back to Settings</a>`,
     body: html`
       ${
         events.length === 0

@@ -62,7 +62,7 @@ export function gradePicture(viewer: Viewer, shown: ShownSessions, byType: Html 
   const points = isOfProgram ? marks : medianPoints(shown)
   const line = points.filter(point => point !== null)
   const end = line.at(-1)
-  const running = isDense ? line.filter(({ isCurrent }) => isCurrent) : []
+  const running = isOfProgram ? [] : line.filter(({ isCurrent }) => isCurrent)
   const spread = line.filter(({ count }) => isDense && count >= 10)
   const spreads = spread.flatMap(({ at, low, high }) => [{ at, value: low }, { at, value: high }, null])
   const drawn = [...spreads, ...line, ...marks].flatMap(one => one?.value ?? [])

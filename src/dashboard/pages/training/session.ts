@@ -221,7 +221,7 @@ function segmentTable({ viewer, path, query }: Visit, segments: readonly Row[], 
   const gradeAt = ({ position, type }: Row) => passingAt(passing, position - 1, type) ?? -1
   const least = [...new Set(segments.map(gradeAt))].filter(grade => grade > 0)
   return html`
-    ${least.length > 0 && legendOf([['tick', `Passing grade${when}${least.length === 1 ? `: ${percentText(least[0] ?? 0)}` : ''}`]])}
+    ${least.length > 0 && legendOf([['tick', `Passing grade${when}${least.length === 1 ? `: ${percentText(least[0] ?? 0)}` : ''}`], ...(segments.some(one => gradeAt(one) === 0) ? [['usual', 'Without a passing grade'] as const] : [])])}
     ${table<Row>('Segments', segmentColumns(viewer, segments, passing), paged.rows)}
     ${tableFoot(path, query, paged, 'rows')}
   `
@@ -247,7 +247,7 @@ function segmentColumns(viewer: Viewer, segments: readonly Row[], passing: Passi
       line: 'second',
       cell(segment) {
         const least = passingAt(passing, segment.position - 1, segment.type)
-        const bar = boxes(segment.passed ? 'solid' : 'late', [
+        const bar = boxes(!segment.passed ? 'late' : least === 0 ? 'usual' : 'solid', [
           { x: [0, Math.max(0, Math.min(100, segment.percentGrade))], y: [0, 100] },
         ])
         return strip(
