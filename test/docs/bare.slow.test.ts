@@ -44,7 +44,7 @@ test(
         assert.equal((await fetch(`${url}/signin`)).status, 200)
       }
       // A sample has the files whose programs such a machine lacks, and the packages of the command before.
-      const { code, said } = await endOf(inside(isWhole ? TEST : `${TEST.replace('npm ci && ', '')} -- docs/proxies backup/whole`))
+      const { code, said } = await endOf(inside(isWhole ? TEST : 'npm test -- docs/proxies backup/whole'))
       assert.equal(code, 0, /^FAILED[^]{1,6000}/m.exec(said)?.[0] ?? said.slice(-6000))
       assert.match(said, /\n\d+ passed, 0 failed, \d+ skipped\n/)
       execFileSync('find', [join(root, 'usr/lib'), '-name', 'libatomic.so.1*', '-delete'])
