@@ -87,7 +87,7 @@ test('a template lists all of its locks, also where so many have passed that its
   assert.match((await it.viewer.get('/lock-templates/41?page=999')).text, /\/locks\/1000"[^]*–402 of 402/)
   assert.match(
     (await it.viewer.get('/lock-templates')).text,
-    /<rect class="solid"[^]*<rect class="early"[^>]*><[^]*>1\sh, 1\sh, 1\sh, 1\sh, 1\sh, 3\sh, 3\sh, 3\sh, 3\sh, 3\sh<[^]*>2\sh<[^]*401 of 402</,
+    /(<rect class="solid"[^>]*>){9}<rect class="early"[^>]*><svg[^]*>1\sh, 1\sh, 1\sh, 1\sh, 1\sh, 3\sh, 3\sh, 3\sh, 3\sh, 3\sh not completed<[^]*>2\sh<[^]*401 of 402</,
   )
 })
 
@@ -199,7 +199,7 @@ test('the page of a template says how many locks were completed, and what they c
   assert.match(shownText(await it.viewer.get('/lock-templates/42')), /Completed 0 of 1 0 % of those that ended /)
   assert.match(
     shownText(await it.viewer.get('/lock-templates')),
-    / Least completed: Template 42 , 0 of 1 \(0 %\) Completed Ended early Planned length, each row to its own scale Name Last ten Median Completed /,
+    / Least completed: Template 42 , 0 of 1 \(0 %\) Completed Not completed Planned length, each row to its own scale Name Last ten Median Completed /,
   )
 })
 

@@ -27,7 +27,7 @@ export function testReference(
       await page.context().addCookies([{ name: 'theme', value: theme, url }])
       for (const path of paths) {
         await page.goto(url + path)
-        await assertAccessible(page, path, undefined, { rules: { 'target-size': { enabled: true } } })
+        await assertAccessible(page, path, { rules: { 'target-size': { enabled: true } } })
         const [content, view, background] = await page.evaluate(() => [
           document.documentElement.scrollWidth,
           document.documentElement.clientWidth,

@@ -309,7 +309,7 @@ export function tableFoot(path: string, query: URLSearchParams, paged: Paged<unk
   const print = html`<a class="off-paper wide" href="${path}?${rest.toString()}#${anchor}">Print all rows</a>`
   return html`
     <div class="table-foot">
-      <p class="muted">${dotted(html`${numberText(first)}–${numberText(first + rows.length - 1)} of ${numberText(total)}<span class="on-paper">, page ${page} of ${pages}</span>`, query.get('rows') === 'all' ? nothing : print)}</p>
+      <p class="muted">${dotted(html`${numberText(first)}–${numberText(first + rows.length - 1)} of ${numberText(total)}<span class="on-paper">, page ${numberText(page)} of ${numberText(pages)}</span>`, query.get('rows') === 'all' ? nothing : print)}</p>
       ${pages > 2 && html`<form class="off-paper" method="get" action="${path}#${anchor}">${fields}<label>Page <input type="number" name="page" min="1" max="${pages}" value="${page}" required></label> of ${numberText(pages)} <button class="small">Go</button></form>`}
       ${pager({ path, query, anchor }, page, pages)}
     </div>

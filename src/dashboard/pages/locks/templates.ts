@@ -60,8 +60,7 @@ async function showTemplates(visit: Visit) {
           )
         : html`<section class="card" id="sessions">${legendOf([
             ['solid', stateName('completed', viewer)],
-            ['early', stateName('abandoned', viewer)],
-            ...(shown.rows.some(({ runningSince }) => runningSince) ? [['so-far', 'So far'] as const] : []),
+            ['early', 'Not completed'],
             ['goal', `${planText(hasRandom)}, each row to its own scale`],
           ])}${table('Lock templates', lockTemplateColumns(viewer, countedUntil(viewer.asOf, now)), shown.rows)}${tableFoot(path, query, shown)}</section>`,
   })
@@ -108,10 +107,12 @@ function linkTo(viewer: Viewer, record: LockTemplate): Html {
   return html`<a href="/lock-templates/${record.id}">${recordName(viewer, 'lockTemplate', record)}</a>`
 }
 
+const OUTCOMES: Readonly<Record<string, string>> = { solid: '', early: ' not completed', 'so-far': ' so far' }
+
 /** How long the last ten locks were, and the running one so far, against what is planned. */
 function lengthBars({ record, lastTen, runningSince }: TemplateUse, until: number): Html {
   const bars = lastTen.toReversed().map(one => ({ length: one.length, look: one.isCompleted ? 'solid' : 'early' }))
-  if (runningSince !== undefined && record.isTimeDisplayed)
+  if (runningSince !== undefined && record.isTimeDisplayed && !record.isTestLock)
     bars.push({ length: Math.max(0, until - runningSince), look: 'so-far' })
   if (bars.length === 0) return nothing
   const planned = [...new Set(rangeOf(record))].filter(length => length > 0)
@@ -119,10 +120,10 @@ function lengthBars({ record, lastTen, runningSince }: TemplateUse, until: numbe
   const y = (length: number) => 100 - (length * 100) / most
   const step = 100 / Math.max(10, bars.length)
   const drawn = bars.map(({ length, look }, index) =>
-    boxes(look, [{ x: [(index + 0.15) * step, (index + 0.85) * step], y: [y(length), 100] }]),
+    boxes(look, [{ x: [(index + 0.15) * step, (index + 0.85) * step], y: [Math.min(95, y(length)), 100] }]),
   )
   const line = (look: string, length: number) => levels(look, [{ x: [0, bars.length * step], y: y(length) }])
-  const texts = bars.map(({ length }) => durationText(length / 1000)).join(', ')
+  const texts = bars.map(({ length, look }) => `${durationText(length / 1000)}${OUTCOMES[look]}`).join(', ')
   return html`${strip(html`${line('grid', 0)}${drawn}${planned.map(length => line('goal', length))}`)}<span class="hidden">${texts}</span>`
 }
 

@@ -98,7 +98,7 @@ async function showSession(visit: Visit) {
   })
 }
 
-/** What of a session was not passed, beside that it was not: `segment 6 Endurance 67 %, passes at 68 %`, or `2 segments`; undefined if every segment was. */
+/** What of a session was not passed, beside that it was not: `segment 6 Endurance 67 %, passes at 68 %`, or `2 segments not passed`; undefined if every segment was. */
 export function failedNote(
   viewer: Viewer,
   segments: readonly TrainerSegment[],
@@ -106,7 +106,7 @@ export function failedNote(
 ): string | undefined {
   const [first, ...others] = segments.filter(({ passed }) => !passed)
   if (first === undefined) return undefined
-  if (others.length > 0) return countText(others.length + 1, 'segment')
+  if (others.length > 0) return `${countText(others.length + 1, 'segment')} not passed`
   const index = segments.indexOf(first)
   const least = (program && passingAt(passingGrades(program), index, first.type)) ?? 0
   const passes = least > first.percentGrade ? `, passes at\u00a0${percentText(least)}` : ''
@@ -207,7 +207,7 @@ function amountStats(
     stat(
       'Segments passed',
       judged.length === 0 ? NONE : `${numberText(passed)} of ${numberText(judged.length)}`,
-      others.length === 0 ? undefined : `${countText(others.length, 'other')} without a passing grade`,
+      others.length === 0 ? undefined : `${countText(others.length, 'segment')} without a passing grade`,
     ),
   ]
 }
@@ -221,7 +221,7 @@ function segmentTable({ viewer, path, query }: Visit, segments: readonly Row[], 
   const gradeAt = ({ position, type }: Row) => passingAt(passing, position - 1, type) ?? -1
   const least = [...new Set(segments.map(gradeAt))].filter(grade => grade > 0)
   return html`
-    ${least.length > 0 && legendOf([['tick', `Passing grade${when}${least.length === 1 ? `: ${percentText(least[0] ?? 0)}` : ''}`], ...(segments.some(one => gradeAt(one) === 0) ? [['usual', 'Without a passing grade'] as const] : [])])}
+    ${legendOf([...(least.length > 0 ? [['tick', `Passing grade${when}${least.length === 1 ? `: ${percentText(least[0] ?? 0)}` : ''}`] as const] : []), ...(segments.some(one => one.passed && gradeAt(one) === 0) ? [['usual', 'Without a passing grade'] as const] : [])])}
     ${table<Row>('Segments', segmentColumns(viewer, segments, passing), paged.rows)}
     ${tableFoot(path, query, paged, 'rows')}
   `
