@@ -43,8 +43,8 @@ test(
         const [, url = ''] = await demo.says(/(http:\/\/127\.0\.0\.1:\d+)/)
         assert.equal((await fetch(`${url}/signin`)).status, 200)
       }
-      // A sample has the packages of the command before, and the files whose programs such a machine lacks.
-      const { code, said } = await endOf(inside(isWhole ? TEST : 'npm test -- docs/proxies backup/whole'))
+      // A sample has some files whose programs such a machine lacks.
+      const { code, said } = await endOf(inside(isWhole ? TEST : `${TEST} -- docs/proxies backup/whole`))
       assert.equal(code, 0, /^FAILED[^]{1,6000}/m.exec(said)?.[0] ?? said.slice(-6000))
       assert.match(said, /\n\d+ passed, 0 failed, \d+ skipped\n/)
       execFileSync('find', [join(root, 'usr/lib'), '-name', 'libatomic.so.1*', '-delete'])

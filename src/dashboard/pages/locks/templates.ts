@@ -66,7 +66,7 @@ async function showTemplates(visit: Visit) {
   })
 }
 
-/** The columns of templates, of which the one that was used last is the first. */
+/** The columns of templates; `withUses` has sorted their rows. */
 export function lockTemplateColumns(viewer: Viewer, until: number): TableColumn<TemplateUse>[] {
   return [
     {
