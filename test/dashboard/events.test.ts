@@ -36,7 +36,7 @@ test('a page in Settings shows the events of the account, the newest first', asy
   const key = ['API key created: Script', ...here]
   const signIn = ['Signed in with the password', ...here]
   // The archive of the test has access for Ben.
-  const imported = ['Access given: ben', 'Operator', '', '']
+  const imported = ['Access given: ben', 'Operator', '–', '–']
   assert.deepEqual(await rowsAt('/settings/events'), [given, key, signIn, imported])
 })
 

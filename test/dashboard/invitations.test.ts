@@ -140,7 +140,7 @@ test('invitations made and used are among the events of the account, with the br
   assert.deepEqual(rows?.slice(0, 3), [
     ['Signed in with the password', 'You', '127.0.0.0/24', 'Unknown browser'],
     ['Invitation used, password chosen', 'You', '127.0.0.0/24', 'Firefox on Linux'],
-    ['Invitation made', 'Operator', '', ''],
+    ['Invitation made', 'Operator', '–', '–'],
   ])
   await service.service.close()
   assert.ok(!service.log.join('').includes(path.slice('/invitation/'.length)), 'the log has no secret')

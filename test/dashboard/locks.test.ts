@@ -141,10 +141,12 @@ test('spreadsheets do not run a name as a formula', async () => {
   assert.match((await it.viewer.get('/locks.csv?range=all')).text, /1,"'=HYPERLINK\(""x""\),1",/)
 })
 
-test('lengths say 0 hours where minutes are left out; a stretch of up to three days has its minutes', () => {
+test('lengths say the two largest units that are not 0; a stretch of up to three days has its minutes', () => {
   const stretches = [86_760_000, 259_560_000].map(length => minutesText(length, true))
-  const texts = [durationText(86_760), durationText(86_400), ...stretches].map(text => text.replaceAll('\u00a0', ' '))
-  assert.deepEqual(texts, ['1 d 0 h', '1 d', '24 h 6 min', '3 d 0 h'])
+  const texts = [...[86_760, 86_400, 3605].map(length => durationText(length)), ...stretches].map(text =>
+    text.replaceAll('\u00a0', ' '),
+  )
+  assert.deepEqual(texts, ['1 d 6 min', '1 d', '1 h', '24 h 6 min', '3 d 6 min'])
 })
 
 test('the rules of a template state its fields that apply and nothing else', () => {
@@ -162,7 +164,7 @@ test('the rules of a template state its fields that apply and nothing else', () 
   })
   assert.deepEqual(rulesOf(data), [
     ['Length', '1\u00a0h to 1\u00a0d\u00a01\u00a0h, at random'],
-    ['Breaks', 'up to 30\u00a0min every 1\u00a0d'],
+    ['Breaks', 'up to 30\u00a0min every 24\u00a0h'],
     ['A late break', 'adds 10\u00a0min'],
     ['Task credit', 'takes off 1,800 (unit\u00a0not\u00a0recorded)'],
     ['Penalty votes', 'add 900 (unit\u00a0not\u00a0recorded)'],
@@ -190,7 +192,7 @@ test('the page of a template says how many locks were completed, and what they c
   )
   assert.match(
     shownText(await it.viewer.get('/lock-templates')),
-    / 1\sh planned 30\smin break every 1\sd 2\sd, 1\sd, 1\sd, 5\sd 1\sd 12\sh 4 of 4 4 Feb/,
+    / 1\sh planned 30\smin break every 24\sh 2\sd, 1\sd, 1\sd, 5\sd 1\sd 12\sh 4 of 4 4 Feb/,
   )
   await it.service.import([
     lockTemplate(42, 1),
@@ -199,7 +201,7 @@ test('the page of a template says how many locks were completed, and what they c
   assert.match(shownText(await it.viewer.get('/lock-templates/42')), /Completed 0 of 1 0 % of those that ended /)
   assert.match(
     shownText(await it.viewer.get('/lock-templates')),
-    / Least completed: Template 42 , 0 of 1 \(0 %\) Completed Not completed Planned length, each row to its own scale Name Last ten Median Completed /,
+    / Least completed: Template 42 , 0 of 1 \(0 %\) Completed Not completed Planned Each row has its own scale Name Last ten Median Completed /,
   )
 })
 

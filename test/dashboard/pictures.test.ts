@@ -130,7 +130,7 @@ describe('pictures', () => {
   })
 
   test('a picture without data says so', async () => {
-    assert.match(await pageOf('/programs/1'), /This program has no segments\./)
+    assert.match(await pageOf('/programs/1'), /<dt>Segments<\/dt><dd>none</)
     const none = await startService(
       [records.account(1, 'ann'), records.trainingSession(1, 1, { created_at: ago(1), TrainerSegment: [] })],
       unlimited,

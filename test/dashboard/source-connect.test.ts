@@ -179,7 +179,7 @@ test('a source that refuses the key is said with its time, what is kept and what
     text,
     /role="alert"><strong>127\.0\.0\.1:\d+ has refused the key since \d\d:\d\d\.<\/strong> It was revoked/,
   )
-  assert.match(text, /Everything up to \d\d:\d\d is kept\. It is tried again in (under a|1)\sminute\./)
+  assert.match(text, /Everything up to \d\d:\d\d is kept\. The next try is in (under a|1)\sminute\./)
   assert.match(text, /<a class="button primary" href="\/source\/key">Change key<\/a>/)
   assert.match(text, />Key refused</)
   assert.doesNotMatch(text, />Connected<|>Copy now</)
@@ -345,7 +345,7 @@ test('what is gone at the source is removed after its numbers were shown', async
   await db.updateTable('pull_row').set({ missing_at: 1, gone_at: 2 }).where('id', 'in', [2, 3]).execute()
   assert.match(
     (await ann.get('/source')).text,
-    /<span>21 of 21 records<\/span> <span>complete as of [^<]*<\/span> <span>2 gone there \(kept here\)<[^]*href="\/source\/gone">Remove what is gone there \(2\)/,
+    /<span>21 of 21 records, 2 of them gone there \(kept here\)<\/span> <span>complete as of [^<]*<[^]*href="\/source\/gone">Remove what is gone there \(2\)/,
   )
   const { text } = await ann.get('/source/gone')
   assert.match(text, /<td>Training sessions<\/td><td class="number">2<\/td><td class="number">20<\/td>/)

@@ -74,9 +74,8 @@ function minutesText(minutes) {
     `${Math.floor(minutes / 60) % 24}\u00a0h`,
     `${minutes % 60}\u00a0min`,
   ]
-  const first = parts.findIndex(part => !part.startsWith('0'))
   return parts
-    .slice(first, first + 2)
-    .filter(part => !part.startsWith('0') || minutes % 60 > 0)
+    .filter(part => !part.startsWith('0'))
+    .slice(0, 2)
     .join(' ')
 }

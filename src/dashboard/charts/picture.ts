@@ -18,7 +18,7 @@ export interface Picture {
   readonly empty: string
   /** How many lines it has, if time goes on from the end of one to the start of the next. */
   readonly lines?: number | undefined
-  readonly legend?: readonly LegendItem[]
+  readonly legend?: readonly (LegendItem | false)[]
   /** Its table, a row of which is shown where somebody points at its mark. */
   readonly figures?: Html
 }
@@ -39,15 +39,15 @@ export function picture(shown: Picture): Html {
   `
 }
 
-export function legendOf(items: readonly LegendItem[]): Html {
-  if (items.length === 0) return nothing
-  return html`<ul class="legend">${items.map(([look, text]) => html`<li>${look !== '' && legendMark(look)}${text}</li>`)}</ul>`
+export function legendOf(items: readonly (LegendItem | false)[]): Html {
+  const shown = items.filter(item => item !== false)
+  if (shown.length === 0) return nothing
+  return html`<ul class="legend">${shown.map(([look, text]) => html`<li>${look !== '' && legendMark(look)}${text}</li>`)}</ul>`
 }
 
 /** Of dots, of which those that were not passed are hollow. */
-export function resultLegend(passed: readonly boolean[]): LegendItem[] {
-  const hollow: LegendItem[] = passed.every(Boolean) ? [] : [['hollow', 'Not passed']]
-  return passed.length === 0 ? [] : [['filled', 'Passed'], ...hollow]
+export function resultLegend(passed: readonly boolean[]): (LegendItem | false)[] {
+  return passed.length === 0 ? [] : [['filled', 'Passed'], !passed.every(Boolean) && ['hollow', 'Not passed']]
 }
 
 /** A mark as pictures draw it, beside the text that says what it means. */

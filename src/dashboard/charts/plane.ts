@@ -166,7 +166,7 @@ export function levels(look: string, all: readonly { readonly x: Range; readonly
   return stretched(html`<path class="${look}" d="${path.join('')}"/>`)
 }
 
-/** Dots, which are round in every width: a path of points with round ends. A hollow one is a smaller dot on a larger one. */
+/** Dots, which are round in every width: a path of points with round ends. A hollow one is a smaller dot on a larger one, one so far a square on a square. */
 export function dots(
   look: 'filled' | 'hollow' | 'current' | 'so-far',
   { x, y }: Pick<Plane, 'x' | 'y'>,
@@ -175,11 +175,11 @@ export function dots(
   if (points.length === 0) return nothing
   const path = points.map(({ at, value }) => `M${unit(x(at))} ${unit(y(value))}h0`).join('')
   return stretched(
-    html`<path class="dots ${look}" d="${path}"/>${look === 'hollow' ? html`<path class="dots inner" d="${path}"/>` : nothing}`,
+    html`<path class="dots ${look}" d="${path}"/>${['hollow', 'so-far'].includes(look) ? html`<path class="dots inner" d="${path}"/>` : nothing}`,
   )
 }
 
-/** Grades: filled dots of what was passed, hollow ones of what was not, pale ones of what is so far. */
+/** Grades: filled dots of what was passed, hollow ones of what was not, squares behind them of what is so far. */
 export function resultDots(
   space: Pick<Plane, 'x' | 'y'>,
   points: readonly (Point & { readonly isPassed: boolean; readonly isCurrent?: boolean })[],

@@ -68,7 +68,7 @@ export const FILE_WAY: Way = [
   'M4 3h8l5 5v13H4zM12 3v5h5M7 13h7M7 17h7',
   'From a file',
   'An export of Lockstep, a table saved as CSV, or a saved response of the API. You see what is in it before it is stored.',
-  html`A few seconds. Or begin with an empty table: <a href="/source/upload/training.csv" download>training</a>, <a href="/source/upload/locks.csv" download>locks</a>`,
+  html`A few seconds. Or download an empty table: <a href="/source/upload/training.csv" download>training</a>, <a href="/source/upload/locks.csv" download>locks</a>`,
 ]
 
 export const CONNECT = html`<a class="button primary" href="/source/connect">Connect a server</a>`
@@ -304,13 +304,11 @@ export function tableFoot(path: string, query: URLSearchParams, paged: Paged<unk
   if (pages === 1) return nothing
   const rest = new URLSearchParams(query)
   rest.delete('page')
-  const fields = hiddenFields(`?${rest.toString()}`)
   rest.set('rows', 'all')
-  const print = html`<a class="off-paper wide" href="${path}?${rest.toString()}#${anchor}">Print all rows</a>`
+  const print = html`<a class="wide" href="${path}?${rest.toString()}#${anchor}">Print all rows</a>`
   return html`
     <div class="table-foot">
-      <p class="muted">${dotted(html`${numberText(first)}–${numberText(first + rows.length - 1)} of ${numberText(total)}<span class="on-paper">, page ${numberText(page)} of ${numberText(pages)}</span>`, query.get('rows') === 'all' ? nothing : print)}</p>
-      ${pages > 2 && html`<form class="off-paper" method="get" action="${path}#${anchor}">${fields}<label>Page <input type="number" name="page" min="1" max="${pages}" value="${page}" required></label> of ${numberText(pages)} <button class="small">Go</button></form>`}
+      <p class="muted">${dotted(html`${numberText(first)}–${numberText(first + rows.length - 1)} of ${numberText(total)}, page ${numberText(page)} of ${numberText(pages)}`, query.get('rows') === 'all' ? nothing : print)}</p>
       ${pager({ path, query, anchor }, page, pages)}
     </div>
   `
@@ -354,8 +352,10 @@ function pager({ path, query, anchor }: PagedList, page: number, pages: number):
   }
   return html`
     <nav class="pager" aria-label="Pages">
-      ${page > 1 ? link(page - 1, 'Previous', 'prev') : nothing}
-      ${page < pages ? link(page + 1, 'Next', 'next') : nothing}
+      ${page > 2 && link(1, 'First', 'first')}
+      ${page > 1 && link(page - 1, 'Previous', 'prev')}
+      ${page < pages && link(page + 1, 'Next', 'next')}
+      ${page + 1 < pages && link(pages, 'Last', 'last')}
     </nav>
   `
 }

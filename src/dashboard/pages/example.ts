@@ -10,7 +10,7 @@ import { dayBars, lastResults, weekBars } from './parts.ts'
 export function example(...cards: readonly Html[]): Html {
   return html`
     <figure class="card example">
-      <figcaption><span class="state on">Example</span> <span>What this page shows once there are records</span></figcaption>
+      <figcaption><span><span class="state on">Example</span> What this page shows once there are records</span></figcaption>
       <div class="tiles" aria-hidden="true">${cards}</div>
     </figure>
   `
@@ -33,9 +33,8 @@ const weeks = (digits: string, behind: Html = nothing) =>
 const LOCK = html`
   <section class="card tile wide">
     <h2>Seven day lock</h2>
-    <dl class="stats">${stat('So far', '2 d 5 h', 'of 7 d')}${stat('Planned end', 'in 4 d 19 h')}${stat('Days locked', '18', 'of 28')}</dl>
-    <p class="small muted">Hours locked by day, of 24</p>
-    ${dayBars(shares('0038996000059996000399760794'), 27, times('27 days ago', 'Today'))}
+    <dl class="stats">${stat('So far', '2 d 5 h', html`of 7 d<progress max="7" value="2.2"></progress>`)}${stat('Planned end', 'in 4 d 19 h')}${stat('Days locked', '18', 'of 28')}</dl>
+    <div class="days-strip">${dayBars(shares('0038996000059996000399760794'))}<span class="ends small muted"><span>27 days ago</span><span>Hours locked by day, of 24</span><span>Today</span></span></div>
   </section>
 `
 

@@ -408,12 +408,12 @@ export function barPicture(viewer: Viewer, bars: Bars): Html {
   const space = planeOf(viewer, bars, usual)
   const middles = drawn.map(({ begin, until }) => ({ at: (begin + until) / 2, value: 0 }))
   const breaks = bars.isShare === true ? nothing : breakBoxes(space, middles, parts[0])
-  const legend: LegendItem[] = [
+  const legend: (LegendItem | false)[] = [
     ...(series.length === 1 ? [] : filled).map(({ look, title }): LegendItem => [look, title]),
     ...partLegend(unit, drawn),
     ...usualLegend(unit, usual),
     ...breakLegend(breaks),
-    ...(goal === undefined ? [] : ([['goal', goal.text]] as const)),
+    goal !== undefined && ['goal', goal.text],
   ]
   const columns = series.map(({ title, values }): TableColumn<PartRow> => {
     return { title, cell: ({ index }) => (values[index] == null ? NONE : cellText(values[index])) }

@@ -88,6 +88,8 @@ function perLanguage<Format>(make: (locale: string) => Format): () => Format {
 export type Zoned = Pick<Viewer, 'timeZone'>
 
 export const NONE = '–'
+/** The same, which rows of two lines leave out. */
+export const BLANK = html`<span class="zero">${NONE}</span>`
 
 /** `16 Feb 2025, 18:00`, `16 Feb, 18:00` of this year, in the zone of the account. */
 export function dateTimeText(viewer: Zoned, instant: number): string {
@@ -160,7 +162,7 @@ export function timeAgo(viewer: Zoned, instant: number, now: number): Html {
 }
 
 export function lastUsed(viewer: Zoned, at: number | null, now: number): Html {
-  return at === null ? html`<span class="muted">never</span>` : timeAgo(viewer, at, now)
+  return at === null ? html`never` : timeAgo(viewer, at, now)
 }
 
 /** `5 minutes ago`, `in 3 days`, `now`. Days are those of the calendar: `yesterday` is the date before today's. */
@@ -186,7 +188,7 @@ export function inTime(instant: number, now: number): string {
   return unbroken(instant >= now ? `in ${text}` : `${text} ago`)
 }
 
-/** `3 d 4 h`, `4 h 5 min`, `5 min 6 s`, `6 s`: the two largest units, and `1 d 0 h` where minutes are left out. Days have `dayHours` hours; there are none if that is infinite. */
+/** `3 d 4 h`, `10 d 37 min`, `4 h 5 min`, `6 s`: the two largest units that are not 0, of days without seconds. Days have `dayHours` hours; there are none if that is infinite. */
 export function durationText(seconds: number, dayHours = 24): string {
   const whole = Math.floor(Math.abs(seconds))
   const parts = [
@@ -198,8 +200,9 @@ export function durationText(seconds: number, dayHours = 24): string {
   const first = parts.findIndex(([count]) => count > 0)
   if (first === -1) return '0\u00a0s'
   const text = parts
-    .slice(first, first + 2)
-    .filter(([count]) => count > 0 || (first === 0 && whole % 3600 >= 60))
+    .slice(first, first === 0 ? 3 : first + 2)
+    .filter(([count]) => count > 0)
+    .slice(0, 2)
     .map(([count, unit]) => `${NUMBER.format(count)}\u00a0${unit}`)
     .join('\u00a0')
   return seconds < 0 ? `−${text}` : text

@@ -14,7 +14,7 @@ import { lockFields, lockWriter } from '../../../archive/formats/tables.ts'
 import type { OwnerAccess } from '../../../accounts/access.ts'
 import type { LockSession } from '../../../contract/lock-sessions.ts'
 import { boxes, patterns, type Range, tickAt } from '../../charts/plane.ts'
-import { legendOf } from '../../charts/picture.ts'
+import { type LegendItem, legendOf } from '../../charts/picture.ts'
 import { breaksOf, totalsOf } from '../../../stats/intervals.ts'
 import { type TableColumn, fieldColumns, table, TYPED, paginate, tableFoot } from '../../layout/components.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
@@ -126,22 +126,24 @@ export async function lockRows(
 /** Locks with bars of one scale, and what they mean. Without names, the first column says when they started. */
 export function lockTable(visit: Visit, rows: readonly LockRow[], hasNames = true): Html {
   const until = countedUntil(visit.viewer.asOf, visit.now)
-  const planned = rows.flatMap(plannedOf)
-  const most = Math.max(0, ...rows.map(row => lengthOf(row, until) ?? 0), ...planned)
+  const most = Math.max(0, ...rows.map(row => lengthOf(row, until) ?? 0), ...rows.flatMap(plannedOf))
   return html`
     ${patterns}
     ${legendOf([
       ['solid', stateName('locked', visit.viewer)],
       ['break', 'Breaks, added up'],
-      ...(planned.length > 0 ? ([['tick', planText(rows.some(({ ending }) => ending?.random))]] as const) : []),
+      ...planLegend('tick', rows.map(plannedOf)),
     ])}
     ${table('Locks', lockColumns(visit, most, hasNames), rows, { id: 'session-table' })}
   `
 }
 
-/** What ticks across bars of lengths are. */
-export function planText(hasRandom: boolean): string {
-  return `Planned length${hasRandom ? ', or its shortest and longest' : ''}`
+/** What marks at bars of lengths are: a line at what was planned, an area from the shortest to the longest of what was planned at random. */
+export function planLegend(line: 'tick' | 'goal', planned: readonly (readonly number[])[]): (LegendItem | false)[] {
+  return [
+    planned.some(({ length }) => length === 1) && [line, 'Planned'],
+    planned.some(({ length }) => length === 2) && ['usual', 'Planned, shortest to longest'],
+  ]
 }
 
 /** How long a lock was, or has been; undefined if that is not known. */
@@ -205,7 +207,9 @@ export function lockColumns(
         const x = (length: number) => (length * 100) / most
         const bar = (look: string, ...ends: Range) => boxes(look, [{ x: ends, y: [0, 100] }])
         const bars = intervals.length > 0 && html`${bar('solid', 0, x(locked))}${bar('break', x(locked), x(lasted))}`
-        return spanCell(text, html`${bars}${plannedOf(row).map(length => tickAt(x(length)))}`)
+        const [least = 0, longest] = plannedOf(row).map(x)
+        if (longest === undefined) return spanCell(text, html`${bars}${least > 0 && tickAt(least)}`)
+        return spanCell(text, html`${boxes('usual', [{ x: [least, longest], y: [-20, 120] }])}${bars}`)
       },
     },
     ...(most > 0 ? [] : [{ title: stateName('locked', viewer), numeric: true, cell: lockedText }]),
@@ -214,7 +218,11 @@ export function lockColumns(
       numeric: true,
       line: 'second',
       unit: ({ intervals }) => (breaksOf(intervals).count === 1 ? '\u00a0break' : '\u00a0breaks'),
-      cell: ({ intervals }) => (intervals.length === 0 ? NONE : numberText(breaksOf(intervals).count)),
+      cell({ intervals }) {
+        const { count, total } = breaksOf(intervals)
+        const time = count > 0 && html`<span class="wide muted"> in ${minutesText(total)}</span>`
+        return html`${intervals.length === 0 ? NONE : numberText(count)}${time}`
+      },
     },
     {
       title: 'Longest stretch',

@@ -25,7 +25,7 @@ import {
   plannedEndDistance,
   tickingTime,
 } from './time.ts'
-import { HIDDEN, lockText, practiceMark, readLock, stateName } from './states.ts'
+import { HIDDEN, knownEnd, lockText, practiceMark, readLock, stateName } from './states.ts'
 
 type ShownWithNow = ShownLocks & {
   readonly active: Active
@@ -63,7 +63,8 @@ const locks: Area<PeriodQuery, ShownWithNow, LockStats> = {
   none: (_viewer, { period }) => ['No locks', `There is none${period === undefined ? '' : ` ${periodText(period)}`}.`],
   heading: (visit, shown) =>
     html`<span data-live="state">${headline(visit, shown.active, shown.newest, shown.until, lockVerdict(visit.viewer, shown.judged))}</span>`,
-  lead: (visit, { active }) => active && html`<span data-live="now">${nowLine(visit, active)}</span>`,
+  lead: (visit, { active, newest }) =>
+    active ? html`<span data-live="now">${nowLine(visit, active)}</span>` : newest && lastLine(visit, newest),
   tiles: (viewer, shown) => lockTiles(viewer, shown, shown.endings),
   pictures: ({ viewer }, shown) =>
     isLongerThanWeek(shown.time) ? barPicture(viewer, shareBars(viewer, shown)) : nothing,
@@ -96,6 +97,13 @@ function nowLine({ viewer, now }: Visit, active: NonNullable<Active>): Html {
         ? HIDDEN
         : nothing,
   )
+}
+
+/** The last lock, where it is known when it ended. */
+function lastLine({ viewer }: Visit, last: LockStats): Html | undefined {
+  const end = knownEnd(last)
+  if (end === null) return undefined
+  return html`<a href="/locks/${last.id}">Last lock</a> ended ${dateTime(viewer, end)}, after ${durationText((end - last.at) / 1000)}`
 }
 
 /** `locked 96 %, ▲ above usual` of the week that is judged, where records are known up to now. */

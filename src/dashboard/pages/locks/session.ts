@@ -1,6 +1,6 @@
 import { notFound } from '../../../contract/errors.ts'
 import type { LockTemplate } from '../../../contract/lock-templates.ts'
-import { DAY_MS, MINUTE_MS } from '../../../contract/time.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../contract/time.ts'
 import { patterns } from '../../charts/plane.ts'
 import { breaksOf, totalsOf } from '../../../stats/intervals.ts'
 import { type LockDetails, lockSession } from '../../../stats/lock-queries.ts'
@@ -125,8 +125,8 @@ function sessionStats(viewer: Viewer, session: LockDetails, template: LockTempla
   const lasted = ended === null ? NONE : durationText((ended - at) / 1000)
   const length = record.duration === 0 ? NONE : durationText(record.duration)
   const planned = template?.isRandomDuration === true ? lengthText(template) : length
-  const minutes = locked < DAY_MS ? 0 : Math.floor(locked / MINUTE_MS) % 60
-  const exact = `${durationText(locked / 1000)}${minutes > 0 ? `\u00a0${minutes}\u00a0min` : ''}`
+  const rest = locked < DAY_MS ? 0 : locked % HOUR_MS
+  const exact = `${durationText((locked - rest) / 1000)}${rest < MINUTE_MS ? '' : `\u00a0${minutesText(rest)}`}`
   const time = intervals.length === 0 ? undefined : `${exact} ${lockText('locked', viewer)}`
   return stats(
     endAt === null

@@ -25,9 +25,9 @@ import {
   paginate,
   tableFoot,
 } from '../../layout/components.ts'
-import { dateText, durationText, NONE, numberText, partText, unbroken } from '../../text/text.ts'
+import { BLANK, dateText, durationText, numberText, partText, unbroken } from '../../text/text.ts'
 import { stateName } from './states.ts'
-import { lockRow, lockTable, planText } from './list.ts'
+import { lockRow, lockTable, planLegend } from './list.ts'
 import { leastNews, strip } from '../parts.ts'
 import { endingOf, rangeOf } from './time.ts'
 
@@ -43,7 +43,10 @@ async function showTemplates(visit: Visit) {
   const all = await lockTemplates.all(store, pageAccess.templates('lock_template'))
   const used = await withUses(store, all, pageAccess.ofAll('lock_session'))
   const shown = paginate(used, query)
-  const hasRandom = shown.rows.some(({ record }) => record.isRandomDuration)
+  const until = countedUntil(viewer.asOf, now)
+  const lengths = shown.rows.map(use => lengthsOf(use, until))
+  const looks = new Set(lengths.flatMap(({ bars }) => bars.map(({ look }) => look)))
+  const planned = lengths.map(one => one.planned)
   for (const owner of shown.rows.flatMap(({ owners }) => owners)) pageAccess.note('lkbx', owner)
   return view({
     title: 'Lock templates',
@@ -59,10 +62,10 @@ async function showTemplates(visit: Visit) {
             'This page will show the rules that lock sessions start from: how long they last, when breaks are due, and what changes their length.',
           )
         : html`<section class="card" id="sessions">${legendOf([
-            ['solid', stateName('completed', viewer)],
-            ['early', 'Not completed'],
-            ['goal', `${planText(hasRandom)}, each row to its own scale`],
-          ])}${table('Lock templates', lockTemplateColumns(viewer, countedUntil(viewer.asOf, now)), shown.rows)}${tableFoot(path, query, shown)}</section>`,
+            ...Object.entries(OUTCOMES).filter(([look]) => looks.has(look)),
+            ...planLegend('goal', planned),
+            ['', 'Each row has its own scale'],
+          ])}${table('Lock templates', lockTemplateColumns(viewer, until), shown.rows)}${tableFoot(path, query, shown)}</section>`,
   })
 }
 
@@ -83,7 +86,7 @@ export function lockTemplateColumns(viewer: Viewer, until: number): TableColumn<
       unit: '\u00a0median',
       cell({ lastTen }) {
         const median = medianOf(lastTen.map(({ length }) => length))
-        return median === undefined ? html`<span class="zero">${NONE}</span>` : durationText(median / 1000)
+        return median === undefined ? BLANK : durationText(median / 1000)
       },
     },
     {
@@ -107,38 +110,47 @@ function linkTo(viewer: Viewer, record: LockTemplate): Html {
   return html`<a href="/lock-templates/${record.id}">${recordName(viewer, 'lockTemplate', record)}</a>`
 }
 
-const OUTCOMES: Readonly<Record<string, string>> = { solid: '', early: ' not completed', 'so-far': ' so far' }
+const OUTCOMES: Readonly<Record<string, string>> = { solid: 'Completed', early: 'Not completed', 'so-far': 'So far' }
 
-/** How long the last ten locks were, and the running one so far, against what is planned. */
-function lengthBars({ record, lastTen, runningSince }: TemplateUse, until: number): Html {
+/** How long the last ten locks were, and the running one so far; and what is planned: a length, or the shortest and the longest. */
+function lengthsOf({ record, lastTen, runningSince }: TemplateUse, until: number) {
   const bars = lastTen.toReversed().map(one => ({ length: one.length, look: one.isCompleted ? 'solid' : 'early' }))
   if (runningSince !== undefined && record.isTimeDisplayed && !record.isTestLock)
     bars.push({ length: Math.max(0, until - runningSince), look: 'so-far' })
+  return { bars, planned: [...new Set(rangeOf(record))].filter(length => length > 0 && bars.length > 0) }
+}
+
+function lengthBars(use: TemplateUse, until: number): Html {
+  const { bars, planned } = lengthsOf(use, until)
   if (bars.length === 0) return nothing
-  const planned = [...new Set(rangeOf(record))].filter(length => length > 0)
   const most = Math.max(1, ...planned, ...bars.map(({ length }) => length))
   const y = (length: number) => 100 - (length * 100) / most
   const step = 100 / Math.max(10, bars.length)
+  const x = [0, bars.length * step] as const
   const drawn = bars.map(({ length, look }, index) =>
     boxes(look, [{ x: [(index + 0.15) * step, (index + 0.85) * step], y: [Math.min(95, y(length)), 100] }]),
   )
-  const line = (look: string, length: number) => levels(look, [{ x: [0, bars.length * step], y: y(length) }])
-  const texts = bars.map(({ length, look }) => `${durationText(length / 1000)}${OUTCOMES[look]}`).join(', ')
-  return html`${strip(html`${line('grid', 0)}${drawn}${planned.map(length => line('goal', length))}`)}<span class="hidden">${texts}</span>`
+  const [least, longest] = planned.map(y)
+  const line = longest === undefined && least !== undefined && levels('goal', [{ x, y: least }])
+  const range = longest !== undefined && boxes('usual', [{ x, y: [longest, least ?? 0] }])
+  const texts = bars.map(
+    ({ length, look }) =>
+      `${durationText(length / 1000)}${look === 'solid' ? '' : ` ${OUTCOMES[look]?.toLowerCase()}`}`,
+  )
+  return html`${strip(html`${levels('grid', [{ x, y: 100 }])}${range}${drawn}${line}`)}<span class="hidden">${texts.join(', ')}</span>`
 }
 
 /** `1 h break every 12 h`, `no breaks`. Discreet mode hides rules. */
 function breaksRule({ discreet }: Viewer, { isBreakEnabled, breakMaximum, breakRegularity }: LockTemplate): Part {
   if (discreet) return nothing
-  return isBreakEnabled ? `${durationText(breakMaximum)} break every ${durationText(breakRegularity)}` : 'no breaks'
+  return isBreakEnabled
+    ? `${durationText(breakMaximum)} break every ${durationText(breakRegularity, Infinity)}`
+    : 'no breaks'
 }
 
 /** `8 of 12` that ended. */
 function completedText({ sessions, completed }: TemplateUse): Part {
-  // Two lines leave it out.
-  return sessions === 0
-    ? html`<span class="zero">${NONE}</span>`
-    : unbroken(`${numberText(completed)} of ${numberText(sessions)}`)
+  return sessions === 0 ? BLANK : unbroken(`${numberText(completed)} of ${numberText(sessions)}`)
 }
 
 async function showTemplate(visit: Visit) {
@@ -159,6 +171,10 @@ async function showTemplate(visit: Visit) {
     const row = lockRow(session, records.get(session.id))
     return { ...row, ending: row.record && endingOf(session, row.record, record) }
   })
+  // A number without a unit tells little: it stands below the others.
+  const [others = [], rules = []] = [true, false].map(is =>
+    shownRules(viewer, record).filter(([, value]) => value.endsWith(NO_UNIT) === is),
+  )
   const areNamed = rows.some(row => row.record?.name !== record.name)
   return view({
     owner,
@@ -175,7 +191,7 @@ async function showTemplate(visit: Visit) {
       json: document,
       summary: () => html`
         ${use === undefined || use.last === null ? nothing : useStats(viewer, use)}
-        ${card('Rules', html`${facts(shownRules(viewer, record))}${viewer.discreet ? html`<p class="muted">The other rules are not shown while names are hidden.</p>` : nothing}`, { id: 'rules' })}
+        ${card('Rules', html`${facts(rules)}${others.map(([name, value]) => html`<p class="small muted">${name} ${value}.</p>`)}${viewer.discreet ? html`<p class="muted">The other rules are not shown while names are hidden.</p>` : nothing}`, { id: 'rules' })}
         ${card('Locks with this template', rows.length === 0 ? html`<p class="muted">No lock has started from this template.</p>` : html`${lockTable({ ...visit, viewer: { ...viewer, asOf } }, rows, areNamed)}${tableFoot(path, query, shown)}`, { id: 'sessions' })}
       `,
     }),
@@ -218,7 +234,9 @@ export function rulesOf(template: LockTemplate): Rule[] {
     ['Length', `${lengthText(template)}${template.isRandomDuration ? ', at random' : ''}`],
     [
       'Breaks',
-      template.isBreakEnabled ? `up to ${durationText(breakMaximum)} every ${durationText(breakRegularity)}` : 'none',
+      template.isBreakEnabled
+        ? `up to ${durationText(breakMaximum)} every ${durationText(breakRegularity, Infinity)}`
+        : 'none',
     ],
     template.isBreakEnabled && breakPenalty > 0 && ['A late break', `adds ${durationText(breakPenalty)}`],
     template.isBreakEnabled && template.breakKeyholderOnly && ['Breaks are started', 'only by the keyholder'],

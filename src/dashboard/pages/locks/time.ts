@@ -164,7 +164,7 @@ export function plannedEndStat(viewer: Viewer, lock: LockStats, owner: number, u
 export function progressBar({ at }: LockStats, end: number | undefined, { until }: Clock): Html {
   return end === undefined
     ? nothing
-    : html`<progress max="${end - at}" value="${until - at}" aria-label="Time up to the planned end"></progress>of ${durationText((end - at) / 1000)}`
+    : html`of ${durationText((end - at) / 1000)}<progress max="${end - at}" value="${until - at}" aria-label="Time up to the planned end"></progress>`
 }
 
 /** The planned end of a running lock that is yet to come. */

@@ -23,7 +23,7 @@ export function timeline(
   const intervals = session.intervals.slice(0, MAX_ROWS)
   const [first, last] = [intervals[0], intervals.at(-1)]
   const empty = 'No events, so the times of this lock are not known.'
-  const card = { id: 'timeline', title: 'When', empty }
+  const card = { id: 'timeline', title: 'By day', empty }
   if (first === undefined || last === undefined) return picture({ ...card, drawing: undefined })
   const clockOf = (at: number) => Date.parse(`${wallClock(at, viewer.timeZone)}Z`)
   const end = plannedEnd ?? last.end

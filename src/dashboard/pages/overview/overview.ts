@@ -41,10 +41,7 @@ async function showOverview(visit: Visit) {
     sourceNotice(visit),
   ])
   if (shown === undefined && !isOwn)
-    return view({
-      title: 'Overview',
-      body: emptyState('Nothing here yet', 'There are no records here that you may read.'),
-    })
+    return view({ title: 'Overview', body: emptyState('Nothing here yet', 'There are no records that you may read.') })
   if (shown === undefined)
     return view({
       title: 'Overview',

@@ -64,7 +64,7 @@ export const STRIP_DAYS = 28
 function dayStrip(viewer: Viewer, days: readonly LockStatistics[], today: number): Html {
   const first = today + 1 - days.length
   const bars = dayBars(days.map(({ lockedSeconds }) => lockedSeconds / 864))
-  return html`<a class="days-strip" href="/locks?from=${formatDate(first)}&to=${formatDate(today)}">${bars}<span class="ends small muted"><span>${shortDay(first * DAY_MS)}</span><span>${lockText('Hours locked by day, of 24', viewer)}</span><span>Today</span></span></a>`
+  return html`<a class="days-strip" href="/locks?from=${formatDate(first)}&to=${formatDate(today)}">${bars}<span class="ends small muted"><span>${shortDay(first * DAY_MS)}</span><span>${lockText('Hours locked by day, of 24', viewer)}</span><time title="${shortDay(today * DAY_MS)}">Today</time></span></a>`
 }
 
 /** What has not begun yet is not zero. */

@@ -9,7 +9,7 @@ import { othersSignedOut, signInAddress } from '../../sign-in/reauthentication.t
 import { type DashboardPage, redirect, view, type Visit } from '../../page.ts'
 import { parseId } from '../../../contract/parameters.ts'
 import { freeText, recordName } from '../../text/names.ts'
-import { countText, languages, dateTime, timeAgo } from '../../text/text.ts'
+import { BLANK, countText, languages, dateTime, timeAgo } from '../../text/text.ts'
 import { knownTimeZone } from '../../../contract/time.ts'
 import { isUnits } from '../../visit.ts'
 import { readSignInMethods } from '../../../accounts/sign-in-methods.ts'
@@ -92,6 +92,7 @@ async function showSettings(visit: Visit, problem?: string) {
   const methods = await readSignInMethods(store.reads, accountId, signInAddress(visit))
   return view({
     title: 'Settings',
+    lead: html`<span class="needs-script">What you choose is saved at once.</span>`,
     status: problem === undefined ? 200 : 422,
     body: html`
       ${section(
@@ -198,9 +199,9 @@ async function showEvents({ store, viewer, query, path }: Visit) {
         title: 'Network',
         line: 'second',
         // Of events that are counted, those beyond the rows of an hour have none.
-        cell: ({ actor, network }) => (actor === '' && network === '' ? 'Other networks' : network),
+        cell: ({ actor, network }) => (actor === '' && network === '' ? 'Other networks' : network || BLANK),
       },
-      { title: 'Browser', line: 'second', cell: ({ browser }) => browser },
+      { title: 'Browser', line: 'second', cell: ({ browser }) => browser || BLANK },
     ],
     events,
     { id: 'event-table' },

@@ -193,10 +193,9 @@ function summaryOf({ viewer, now }: Visit, { rows, gone, setAside, completedAt }
   if (known === left && completedAt === null) return NOTHING_YET
   const time = completedAt === null ? undefined : momentText(viewer, Date.parse(completedAt), now)
   return dotted(
-    `${before}${numberText(Math.max(0, known - setAside))} of ${countText(known, 'record')}`,
+    `${before}${numberText(Math.max(0, known - setAside))} of ${countText(known, 'record')}${left === 0 ? '' : `, ${numberText(left)} of them gone there (kept here)`}`,
     setAside > 0 && `${numberText(setAside)} could not be stored`,
     time === undefined ? 'no complete copy yet' : `${setAside > 0 ? '' : 'complete '}as of ${time}`,
-    left > 0 && `${numberText(left)} gone there (kept here)`,
   )
 }
 

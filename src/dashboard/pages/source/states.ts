@@ -63,7 +63,7 @@ export function connectionProblem({ viewer, now }: Visit, connection: Connection
     completedAt === null
       ? 'What was copied so far is kept.'
       : `Everything up to ${momentText(viewer, completedAt, now)} is kept.`
-  const again = state === 'waiting' && next !== null ? ` It is tried again ${agoText(viewer, next, now)}.` : ''
+  const again = state === 'waiting' && next !== null ? ` The next try is ${agoText(viewer, next, now)}.` : ''
   return { text: `${text(hostOf(viewer, origin), since)} ${kept}${again}`, needsKey: NEEDS_KEY.includes(failure) }
 }
 

@@ -70,11 +70,11 @@ export function gradePicture(viewer: Viewer, shown: ShownSessions, byType: Html 
   // The time between sessions with a program is no break.
   const breaks =
     program === undefined ? breakBoxes(space, isDense ? line : marks, isDense ? time.parts[0] : undefined) : nothing
-  const legend: LegendItem[] = [
-    ...(isOfProgram ? [] : ([['line', `Median of a ${time.unit}`]] as const)),
-    ...(spreads.length > 0 ? ([['spread', '10th to 90th percentile']] as const) : []),
+  const legend: (LegendItem | false)[] = [
+    !isOfProgram && ['line', `Median of a ${time.unit}`],
+    spreads.length > 0 && ['spread', '10th to 90th percentile'],
     ...resultLegend(marks.map(({ isPassed }) => isPassed)),
-    ...(running.length === 0 ? [] : ([['running', `This ${time.unit} so far`]] as const)),
+    running.length > 0 && ['running', `This ${time.unit} so far`],
     ...usualLegend(isOfProgram ? 'session' : time.unit, usual),
     ...breakLegend(breaks),
   ]

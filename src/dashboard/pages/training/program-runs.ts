@@ -21,11 +21,6 @@ interface Run {
 
 /** What fails, and the grades of all segments. `sessions` are all of the viewer's choice with the program, the oldest first. */
 export async function programRuns(visit: Visit, program: TrainingTemplate, sessions: readonly SessionStats[]) {
-  if (sessions.length === 0)
-    return {
-      verdict: nothing,
-      card: card('Grades of segments', html`<p class="muted">No sessions with this program yet.</p>`),
-    }
   const { store, viewer, pageAccess, path, query } = visit
   const last = sessions.slice(-MAX_RUNS)
   const ids = last.map(({ id }) => id)

@@ -6,7 +6,6 @@ import { type TrainingTemplate, isCounted, type TemplateSegment } from '../../..
 import { type ListedProgram, programs, programsOf } from '../../../stats/program-queries.ts'
 import { type ProgramUse, trainingHistory } from '../../../stats/training-history.ts'
 import {
-  card,
   dotted,
   facts,
   noRecords,
@@ -31,6 +30,7 @@ import {
   partText,
   percentText,
   timeAgo,
+  unbroken,
 } from '../../text/text.ts'
 import { boundaries, inParts, lastResults, leastNews, timeSince } from '../parts.ts'
 import { example, EXAMPLE_PROGRAM } from '../example.ts'
@@ -192,17 +192,15 @@ async function showProgram(visit: Visit) {
       summary: () => html`
         ${
           sessions.length === 0
-            ? nothing
-            : stats(
+            ? html`<p class="card muted">No sessions with this program yet.</p>`
+            : html`${stats(
                 runs.verdict,
                 stat('Median, last ten', medianText(use)),
                 stat('Sessions passed', of, dotted(partText(passed, sessions.length), all)),
                 stat('Last session', lastLink),
-              )
+              )}${runs.card}${gradePicture(viewer, shown)}`
         }
-        ${runs.card}
-        ${sessions.length === 0 ? nothing : gradePicture(viewer, shown)}
-        ${segmentsCard(viewer, program, programFacts(viewer, program), sessions.length === 0)}
+        <details class="card figures" id="facts"${sessions.length === 0 && html` open`}><summary>Settings and dates</summary><h2 class="on-paper">Settings and dates</h2>${programFacts(viewer, program)}</details>
       `,
     }),
   })
@@ -213,6 +211,7 @@ function programFacts(viewer: Viewer, program: TrainingTemplate): Html {
     field => [label(field), freeText(viewer, program[field])] as const,
   )
   return facts([
+    ['Segments', segmentsText(viewer, program.Segment)],
     ...texts.filter(([, text]) => text !== ''),
     [label('handsFreeMode'), program.handsFreeMode ? 'Yes' : 'No'],
     [label('targetDepth'), numberText(program.targetDepth)],
@@ -222,50 +221,30 @@ function programFacts(viewer: Viewer, program: TrainingTemplate): Html {
   ])
 }
 
+/** `9, in all 15 min + 160 repetitions: Warm-up 3 min, 3 × Training 3 min, …`, as they are run. */
+function segmentsText(viewer: Viewer, segments: readonly TemplateSegment[]): string {
+  const texts = segments.slice(0, MAX_SEGMENTS).map(segment => {
+    const times = segment.repeat > 1 ? `${numberText(segment.repeat)} × ` : ''
+    return unbroken(`${times}${typeName(viewer, segment.type)} ${lengthText([{ ...segment, repeat: 1 }])}`)
+  })
+  const count = sum(segments.map(({ repeat }) => Math.max(1, repeat)))
+  return count === 0
+    ? 'none'
+    : `${numberText(count)}, in all ${lengthText(segments)}: ${texts.join(', ')}${segments.length > MAX_SEGMENTS ? ', …' : ''}`
+}
+
+const MAX_SEGMENTS = 200
+
 function stateMarks({ isActive, isPublic }: ListedProgram): Part {
   return html`${isActive ? html`<span class="state on">Active</span>` : nothing}${isPublic ? html`<span class="state">Public</span>` : nothing}`
 }
 
-/** The segments of a program, numbered as they are run. */
-function segmentsCard(viewer: Viewer, { Segment }: TrainingTemplate, more: Html, isOpen: boolean): Html {
-  if (Segment.length === 0) return card('Segments', html`<p class="muted">This program has no segments.</p>${more}`)
-  let last = 0
-  const items = Segment.slice(0, MAX_ROWS).map(segment => {
-    const first = last + 1
-    last += Math.max(1, segment.repeat)
-    const numbers = first === last ? numberText(first) : `${numberText(first)}–${numberText(last)}`
-    return html`<li>${numbers} ${typeName(viewer, segment.type)} <span class="muted">${detailsText(segment)}</span></li>`
-  })
-  return card(
-    'Segments',
-    html`
-      <p class="summary">${countText(sum(Segment.map(({ repeat }) => Math.max(1, repeat))), 'segment')}: ${lengthText(Segment)}.</p>
-      <details class="figures"${(isOpen || items.length < 20) && html` open`}><summary>List of segments</summary><ul class="segments">${items}</ul></details>
-      <details class="figures"${isOpen && html` open`}><summary>Settings and dates</summary>${more}</details>
-    `,
-    { id: 'segments' },
-  )
-}
-
-/** More rows would be too many for a page. */
-const MAX_ROWS = 200
-
-/** `50 repetitions each, passes at 68 %` */
-function detailsText(segment: TemplateSegment): string {
-  const { type, duration, repeat, passFailEnabled, passGradeThreshold } = segment
-  const length = isCounted(type) ? countText(duration, 'repetition') : durationText(duration)
-  const isPassing = passFailEnabled !== false && passGradeThreshold !== undefined
-  const passes = isPassing ? `, passes\u00a0at\u00a0${percentText(passGradeThreshold)}` : ''
-  return `${length}${repeat > 1 ? ' each' : ''}${passes}`
-}
-
 /** `12 min + 40 repetitions` */
 function lengthText(segments: readonly TemplateSegment[]): string {
-  const lengthOf = (counted: boolean) =>
-    segments
-      .filter(({ type }) => isCounted(type) === counted)
-      .reduce((length, { duration, repeat }) => length + duration * Math.max(1, repeat), 0)
-  const [seconds, reps] = [lengthOf(false), lengthOf(true)]
+  const [seconds = 0, reps = 0] = [false, true].map(counted => {
+    const of = segments.filter(({ type }) => isCounted(type) === counted)
+    return sum(of.map(({ duration, repeat }) => duration * Math.max(1, repeat)))
+  })
   const parts = [...(seconds > 0 ? [durationText(seconds)] : []), ...(reps > 0 ? [countText(reps, 'repetition')] : [])]
   return parts.join(' + ') || 'of no length'
 }

@@ -151,7 +151,7 @@ function lastTen(
     html`
       ${lastGrades(viewer, ten, session, usual)}
       ${legendOf([
-        ...(usual === undefined ? [] : ([['usual', 'Usual before this one']] as const)),
+        usual !== undefined && ['usual', 'Usual before this one'],
         ...resultLegend(ten.map(one => one.passed)),
       ])}
     `,
@@ -221,7 +221,14 @@ function segmentTable({ viewer, path, query }: Visit, segments: readonly Row[], 
   const gradeAt = ({ position, type }: Row) => passingAt(passing, position - 1, type) ?? -1
   const least = [...new Set(segments.map(gradeAt))].filter(grade => grade > 0)
   return html`
-    ${legendOf([...(least.length > 0 ? [['tick', `Passing grade${when}${least.length === 1 ? `: ${percentText(least[0] ?? 0)}` : ''}`] as const] : []), ...(segments.some(one => one.passed && gradeAt(one) === 0) ? [['usual', 'Without a passing grade'] as const] : [])])}
+    ${legendOf([
+      least.length > 0 && [
+        'tick',
+        `Passing grade${when}${least.length === 1 ? `: ${percentText(least[0] ?? 0)}` : ''}`,
+      ],
+      segments.some(one => !one.passed) && ['late', 'Not passed'],
+      segments.some(one => one.passed && gradeAt(one) === 0) && ['ungraded', 'Without a passing grade'],
+    ])}
     ${table<Row>('Segments', segmentColumns(viewer, segments, passing), paged.rows)}
     ${tableFoot(path, query, paged, 'rows')}
   `
@@ -247,7 +254,7 @@ function segmentColumns(viewer: Viewer, segments: readonly Row[], passing: Passi
       line: 'second',
       cell(segment) {
         const least = passingAt(passing, segment.position - 1, segment.type)
-        const bar = boxes(!segment.passed ? 'late' : least === 0 ? 'usual' : 'solid', [
+        const bar = boxes(!segment.passed ? 'late' : least === 0 ? 'ungraded' : 'solid', [
           { x: [0, Math.max(0, Math.min(100, segment.percentGrade))], y: [0, 100] },
         ])
         return strip(

@@ -272,13 +272,13 @@ function recordCard({ viewer }: Reader, { year, isRunning, bests, stretch }: Yea
 function daysCard(viewer: Viewer, days: readonly KnownDay[]): Html {
   const trained = days.flatMap(({ sessions, reps }) => (sessions > 0 ? [reps] : [])).toSorted((a, b) => a - b)
   const shadeOf = shadesOf(trained)
-  const byShade = Map.groupBy(trained, shadeOf)
+  const lasts = [...Map.groupBy(trained, shadeOf)].map(([shade, of]) => [shade, of.at(-1) ?? 0] as const)
   return card(
     'Days',
     html`
       ${daysCalendar(days.map(day => dayLook(viewer, day, `${day.sessions === 0 ? 'none' : shadeOf(day.reps)}${day.lockedSeconds > 0 ? ' under' : ''}`)))}
       <ul class="legend">
-        ${trained.length > 0 ? html`<li>Repetitions: ${[...byShade].map(([shade, of]) => html`<span class="nowrap"><i class="day ${shade}"></i>${rangeText({ low: of[0] ?? 0, high: of.at(-1) ?? 0 })}</span> `)}</li><li><i class="day none"></i>\u00a0Not trained</li>` : nothing}
+        ${trained.length > 0 ? html`<li>Repetitions: ${lasts.map(([shade, high], index) => html`<span class="nowrap"><i class="day ${shade}"></i>${rangeText({ low: index === 0 ? (trained[0] ?? 0) : (lasts[index - 1]?.[1] ?? 0) + 1, high })}</span> `)}</li><li><i class="day none"></i>\u00a0Not trained</li>` : nothing}
         ${days.some(({ lockedSeconds }) => lockedSeconds > 0) ? html`<li><i class="day none under"></i>\u00a0${lockText('Locked', viewer)}</li>` : nothing}
       </ul>
     `,
