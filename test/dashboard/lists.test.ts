@@ -57,8 +57,8 @@ describe('lists of 2,000 programs and lock templates', () => {
       assert.equal(seen.size, MANY)
     }
     const last = (await ann.get('/programs?page=99999&kept=1')).text
-    assert.match(last, /1,996–2,000 of 2,000, page 134 of 134/)
-    assert.match(last, /rel="prev" href="\/programs\?page=133&amp;kept=1#/)
+    assert.match(last, /1,996–2,000 of 2,000/)
+    assert.match(last, /name="kept" value="1">Page <input name="page" aria-label="Page" value="134"[^>]*> of 134 /)
   })
 
   test('a list has an address with all of its rows, to print; beyond 1,000 of them it has pages', async () => {

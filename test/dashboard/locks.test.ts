@@ -192,7 +192,7 @@ test('the page of a template says how many locks were completed, and what they c
   )
   assert.match(
     shownText(await it.viewer.get('/lock-templates')),
-    / 1\sh planned 30\smin break every 24\sh 2\sd, 1\sd, 1\sd, 5\sd 1\sd 12\sh 4 of 4 4 Feb/,
+    / 1\sh planned 30\smin break every 24\sh 2\sd, 1\sd, 1\sd, 5\sd 1\sd 12\sh 4 of 4 100\s% 4 Feb/,
   )
   await it.service.import([
     lockTemplate(42, 1),

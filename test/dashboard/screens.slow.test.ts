@@ -128,7 +128,7 @@ describe('on any screen and on paper', needsChromium, () => {
     assert.equal(await page.getByText('Figures by week').first().isVisible(), false)
     // Nobody can unfold them there.
     await page.goto(`${service.url}/programs/13`)
-    assert.match(await page.locator('main').innerText(), /Settings and dates[^]*Warm.up\s3\smin[^]*Tolerance/)
+    assert.match(await page.locator('main').innerText(), /settings and dates[^]*Warm.up\s3\smin[^]*Tolerance/)
   })
 
   test('on the narrowest phone no value of a tile wraps, and no record that is as usual takes a third line', async () => {

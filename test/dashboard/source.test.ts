@@ -77,7 +77,7 @@ test('the owner sees what was pulled, and what could not be stored by reason; ma
   const ann = visitor(service.url)
   await ann.signIn('ann')
   const { text } = await ann.get('/source')
-  assert.match(text, /<span>2 of 3 records<\/span> <span>1 could not be stored<\/span> <span>as of [^<]*\d\d:\d\d</)
+  assert.match(text, /<span>2 stored<\/span> <span>1 could not be stored<\/span> <span>as of [^<]*\d\d:\d\d</)
   assert.match(text, /<h2>1 record could not be stored<\/h2>/)
   assert.match(text, /<td[^>]*>data\.name is &lt;i&gt;odd&lt;\/i&gt;/)
   assert.match(text, /&lt;b&gt;of 1&lt;\/b&gt;/)

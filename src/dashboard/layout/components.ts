@@ -304,11 +304,13 @@ export function tableFoot(path: string, query: URLSearchParams, paged: Paged<unk
   if (pages === 1) return nothing
   const rest = new URLSearchParams(query)
   rest.delete('page')
+  const fields = hiddenFields(`?${rest.toString()}`)
   rest.set('rows', 'all')
-  const print = html`<a class="wide" href="${path}?${rest.toString()}#${anchor}">Print all rows</a>`
+  const print = html`<a class="off-paper wide" href="${path}?${rest.toString()}#${anchor}">Print all rows</a>`
   return html`
     <div class="table-foot">
-      <p class="muted">${dotted(html`${numberText(first)}–${numberText(first + rows.length - 1)} of ${numberText(total)}, page ${numberText(page)} of ${numberText(pages)}`, query.get('rows') === 'all' ? nothing : print)}</p>
+      <p class="muted">${dotted(html`${numberText(first)}–${numberText(first + rows.length - 1)} of ${numberText(total)}<span class="on-paper">, page ${numberText(page)} of ${numberText(pages)}</span>`, query.get('rows') === 'all' ? nothing : print)}</p>
+      ${pages > 2 && html`<div class="filters off-paper"><form method="get" action="${path}#${anchor}">${fields}Page <input name="page" aria-label="Page" value="${page}" size="3" maxlength="6" inputmode="numeric" pattern="[0-9]+" required> of ${numberText(pages)} <button class="small">Go</button></form></div>`}
       ${pager({ path, query, anchor }, page, pages)}
     </div>
   `
@@ -352,10 +354,8 @@ function pager({ path, query, anchor }: PagedList, page: number, pages: number):
   }
   return html`
     <nav class="pager" aria-label="Pages">
-      ${page > 2 && link(1, 'First', 'first')}
       ${page > 1 && link(page - 1, 'Previous', 'prev')}
       ${page < pages && link(page + 1, 'Next', 'next')}
-      ${page + 1 < pages && link(pages, 'Last', 'last')}
     </nav>
   `
 }

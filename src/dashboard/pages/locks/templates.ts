@@ -94,7 +94,8 @@ export function lockTemplateColumns(viewer: Viewer, until: number): TableColumn<
       numeric: true,
       line: 'second',
       unit: '\u00a0completed',
-      cell: completedText,
+      cell: use =>
+        html`${completedText(use)}${use.sessions > 0 && html`<br><small class="wide muted">${partText(use.completed, use.sessions)}</small>`}`,
     },
     {
       title: 'Last used',
@@ -191,7 +192,7 @@ async function showTemplate(visit: Visit) {
       json: document,
       summary: () => html`
         ${use === undefined || use.last === null ? nothing : useStats(viewer, use)}
-        ${card('Rules', html`${facts(rules)}${others.map(([name, value]) => html`<p class="small muted">${name} ${value}.</p>`)}${viewer.discreet ? html`<p class="muted">The other rules are not shown while names are hidden.</p>` : nothing}`, { id: 'rules' })}
+        ${card('Rules', html`${facts(rules)}${others.length > 0 && html`<details class="figures"><summary>Also recorded</summary><p class="small muted">${others.map(([name, value]) => `${name} ${value}. `)}</p></details>`}${viewer.discreet ? html`<p class="muted">The other rules are not shown while names are hidden.</p>` : nothing}`, { id: 'rules' })}
         ${card('Locks with this template', rows.length === 0 ? html`<p class="muted">No lock has started from this template.</p>` : html`${lockTable({ ...visit, viewer: { ...viewer, asOf } }, rows, areNamed)}${tableFoot(path, query, shown)}`, { id: 'sessions' })}
       `,
     }),

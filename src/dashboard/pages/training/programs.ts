@@ -200,7 +200,7 @@ async function showProgram(visit: Visit) {
                 stat('Last session', lastLink),
               )}${runs.card}${gradePicture(viewer, shown)}`
         }
-        <details class="card figures" id="facts"${sessions.length === 0 && html` open`}><summary>Settings and dates</summary><h2 class="on-paper">Settings and dates</h2>${programFacts(viewer, program)}</details>
+        <details class="card figures" id="facts"${sessions.length === 0 && html` open`}><summary>Segments, settings and dates</summary><h2 class="on-paper">Segments, settings and dates</h2>${programFacts(viewer, program)}</details>
       `,
     }),
   })

@@ -207,7 +207,7 @@ function amountStats(
     stat(
       'Segments passed',
       judged.length === 0 ? NONE : `${numberText(passed)} of ${numberText(judged.length)}`,
-      others.length === 0 ? undefined : `${countText(others.length, 'segment')} without a passing grade`,
+      others.length === 0 ? undefined : `${numberText(others.length)} more without a passing grade`,
     ),
   ]
 }
@@ -227,7 +227,7 @@ function segmentTable({ viewer, path, query }: Visit, segments: readonly Row[], 
         `Passing grade${when}${least.length === 1 ? `: ${percentText(least[0] ?? 0)}` : ''}`,
       ],
       segments.some(one => !one.passed) && ['late', 'Not passed'],
-      segments.some(one => one.passed && gradeAt(one) === 0) && ['ungraded', 'Without a passing grade'],
+      segments.some(one => one.passed && gradeAt(one) === 0) && ['', 'No bar: no passing grade'],
     ])}
     ${table<Row>('Segments', segmentColumns(viewer, segments, passing), paged.rows)}
     ${tableFoot(path, query, paged, 'rows')}
@@ -254,7 +254,8 @@ function segmentColumns(viewer: Viewer, segments: readonly Row[], passing: Passi
       line: 'second',
       cell(segment) {
         const least = passingAt(passing, segment.position - 1, segment.type)
-        const bar = boxes(!segment.passed ? 'late' : least === 0 ? 'ungraded' : 'solid', [
+        if (segment.passed && least === 0) return nothing
+        const bar = boxes(segment.passed ? 'solid' : 'late', [
           { x: [0, Math.max(0, Math.min(100, segment.percentGrade))], y: [0, 100] },
         ])
         return strip(
