@@ -272,10 +272,10 @@ test('a session that was not passed says how many of its segments were not, and 
     records.trainingSession(3, 1, { created_at: ago(3), passed: false, TrainerSegment: TrainerSegment.slice(0, 2) }),
   ])
   for (const path of ['/', '/training/1']) assert.match(await ann.page(path), / Not passed 2 segments not passed /)
-  assert.match(await ann.page('/training/1'), / Passing grade: 75\s% Not passed Segment /)
+  assert.match(await ann.page('/training/1'), / Passing grade of a segment: 75\s% Not passed Segment /)
   assert.match(
     await ann.page('/training/3'),
-    / Not passed segment 2 Training 70 %, passes at 75 % .*Segments passed 1 of 2 .* Passing grade, as the program has it now: 75 % Not passed Segment /,
+    / Not passed segment 2 Training 70 %, passes at 75 % .*Segments passed 1 of 2 .* Passing grade of a segment, as the program has it now: 75 % Not passed Segment /,
   )
   assert.doesNotMatch(await ann.page('/training/2'), / Passed \d segments/)
 })

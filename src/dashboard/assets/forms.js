@@ -76,7 +76,7 @@ export function isSignIn({ redirected, url }) {
  * applies on Enter or when the field is left.
  */
 function enableSelects() {
-  /** @type {HTMLSelectElement | undefined} */
+  /** @type {HTMLSelectElement | HTMLInputElement | undefined} */
   let pending
   let byKey = false
   const apply = () => {
@@ -90,7 +90,8 @@ function enableSelects() {
     byKey = false
   })
   document.addEventListener('keydown', event => {
-    byKey = elementAt(event) instanceof HTMLSelectElement
+    // What is typed is sent by Enter itself.
+    byKey = event.key === 'Enter' || elementAt(event) instanceof HTMLSelectElement
     if (event.key === 'Enter' && pending !== undefined && elementAt(event) === pending) {
       event.preventDefault()
       apply()
@@ -98,7 +99,8 @@ function enableSelects() {
   })
   document.addEventListener('change', event => {
     const field = elementAt(event)
-    if (!(field instanceof HTMLSelectElement) || field.form?.matches('[data-submit-on-change]') !== true) return
+    if (!(field instanceof HTMLInputElement || field instanceof HTMLSelectElement)) return
+    if (field.form?.matches('[data-submit-on-change]') !== true) return
     pending = field
     if (!byKey) apply()
   })

@@ -34,7 +34,7 @@ const LOCK = html`
   <section class="card tile wide">
     <h2>Seven day lock</h2>
     <dl class="stats">${stat('So far', '2 d 5 h', html`of 7 d<progress max="7" value="2.2"></progress>`)}${stat('Planned end', 'in 4 d 19 h')}${stat('Days locked', '18', 'of 28')}</dl>
-    <div class="days-strip">${dayBars(shares('0038996000059996000399760794'))}<span class="ends small muted"><span>1 Nov</span><span>Hours locked by day, of 24</span><span>Today</span></span></div>
+    <div class="days-strip">${dayBars(shares('0038996000059996000399760794'))}<span class="ends small muted"><span>1 Nov</span><span>Hours locked, of 24</span><span>Today</span></span></div>
   </section>
 `
 
@@ -52,7 +52,7 @@ export const EXAMPLE_OVERVIEW = [
 ]
 
 export const EXAMPLE_TRAINING = [
-  tile('Grade', '90\u00a0%', 'this week so far', 'last week 91\u00a0%', ten('4656576786', '9 weeks ago', 'This week')),
+  tile('Grade', '90\u00a0%', 'this week so far', 'last week 92\u00a0%', ten('4656576786', '9 weeks ago', 'This week')),
   tile('Repetitions per week', '2,180', 'this week so far', BY_NOW, weeks('4745660788')),
 ]
 

@@ -204,7 +204,7 @@ export function lockColumns(
         const lasted = lengthOf(row, until)
         const text = lasted === undefined ? NONE : durationText(lasted / 1000)
         if (most === 0 || lasted === undefined) return text
-        const x = (length: number) => (length * 100) / most
+        const x = (length: number) => length && Math.max(1, (length * 100) / most)
         const bar = (look: string, ...ends: Range) => boxes(look, [{ x: ends, y: [0, 100] }])
         const bars = intervals.length > 0 && html`${bar('solid', 0, x(locked))}${bar('break', x(locked), x(lasted))}`
         const [least = 0, longest] = plannedOf(row).map(x)
@@ -218,11 +218,12 @@ export function lockColumns(
       numeric: true,
       line: 'second',
       unit: ({ intervals }) => (breaksOf(intervals).count === 1 ? '\u00a0break' : '\u00a0breaks'),
-      cell({ intervals }) {
-        const { count, total } = breaksOf(intervals)
-        const time = count > 0 && html`<span class="wide muted"> in ${minutesText(total)}</span>`
-        return html`${intervals.length === 0 ? NONE : numberText(count)}${time}`
-      },
+      cell: ({ intervals }) => (intervals.length === 0 ? NONE : numberText(breaksOf(intervals).count)),
+    },
+    {
+      title: 'Break time',
+      numeric: true,
+      cell: ({ intervals }) => (breaksOf(intervals).count === 0 ? NONE : minutesText(breaksOf(intervals).total)),
     },
     {
       title: 'Longest stretch',

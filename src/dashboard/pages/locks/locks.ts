@@ -7,7 +7,7 @@ import { figure, html, type Html, nothing } from '../../html.ts'
 import { recordName } from '../../text/names.ts'
 import type { Viewer, Visit } from '../../page.ts'
 import { daysName, type PeriodQuery, periodText } from '../../text/period.ts'
-import { dateTime, durationText, minutesText, numberText, percentText } from '../../text/text.ts'
+import { countsText, dateTime, durationText, minutesText, numberText, percentText } from '../../text/text.ts'
 import { example, EXAMPLE_LOCKS } from '../example.ts'
 import { type Area, areaPages, daysBefore, figureTiles } from '../area.ts'
 import { type Bars, barPicture, GRADES, isLongerThanWeek, verdictText } from '../parts.ts'
@@ -116,6 +116,7 @@ function lockTiles(viewer: Viewer, shown: ShownLocks, endings: ReadonlyMap<numbe
   const isKnown = total.knownSeconds > 0
   const late = sum([...(endings?.values() ?? [])].map(({ lateBreaksShown }) => lateBreaksShown))
   const practice = sessions.length - counted.length
+  const early = counted.filter(({ state }) => state === 'abandoned').length
   const days = before === undefined ? 0 : before.last + 1 - before.first
   return figureTiles(
     [
@@ -143,7 +144,7 @@ function lockTiles(viewer: Viewer, shown: ShownLocks, endings: ReadonlyMap<numbe
         value: figures.locks,
         text: numberText,
         before: former?.locks,
-        note: practice === 0 ? undefined : `and ${numberText(practice)} not counted`,
+        note: countsText({ 'ended early': early, 'not counted': practice }, '') || undefined,
       },
       {
         name: 'Longest stretch',

@@ -210,7 +210,6 @@ function useStats(viewer: Viewer, use: TemplateUse): Html {
         completedText(use),
         completed === sessions ? undefined : `${partText(completed, sessions)} of those that ended`,
       ),
-    stat('Planned', lengthText(use.record)),
     lengths.length > 1 &&
       stat(
         'Median length',

@@ -7,7 +7,6 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../contract/time.ts'
 import type { Range } from '../../charts/plane.ts'
 import { type Time, weekVerdicts } from '../parts.ts'
 import { countdownOf, isFreeze } from '../../../stats/status.ts'
-import { zoneClock } from '../../../stats/zone-clock.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
 import { stat } from '../../layout/components.ts'
 import { ofWhom } from '../../text/names.ts'
@@ -15,6 +14,7 @@ import type { Reader, Viewer } from '../../page.ts'
 import {
   ageText,
   countText,
+  dateText,
   dateTime,
   dateTimeText,
   durationText,
@@ -85,17 +85,16 @@ export function headline(
   return html`${ofWhom(viewer)}${state}${verdict && html` ${verdict}`} <span class="beside">${ageText(viewer, now, '')}</span>`
 }
 
-/** `No lock for 17 hours`, `No lock for 15 days`, where it is known when the newest one ended. */
-function noLockText({ timeZone }: Viewer, newest: LockStats | undefined, until: number): string | undefined {
+/** `No lock for 17 hours`, `No lock since 15 Sept`, where it is known when the newest one ended. */
+function noLockText(viewer: Viewer, newest: LockStats | undefined, until: number): string | undefined {
   const ended = newest && knownEnd(newest)
   if (ended == null) return newest && 'No lock'
   const hours = Math.floor((until - ended) / HOUR_MS)
-  const { dayOf } = zoneClock(timeZone)
-  const length = hours < 24 ? countText(hours, 'hour') : countText(dayOf(until) - dayOf(ended), 'day')
-  return hours > 0 ? `No lock for ${length}` : 'No lock'
+  if (hours >= 24) return `No lock since ${dateText(viewer, ended)}`
+  return hours > 0 ? `No lock for ${countText(hours, 'hour')}` : 'No lock'
 }
 
-/** `5 h 12 min in all, 1 over 1 h, which adds 2 h` or `5 h 12 min in all, none longer than the 1 h allowed`: how long breaks were, and how many were longer than the template allows. */
+/** `5 h 12 min in all, 1 over 1 h, which adds 2 h` or `5 h 12 min in all, none over 1 h`: how long breaks were, and how many were longer than the template allows. */
 export function breaksText(intervals: readonly LockInterval[], template: LockTemplate | undefined): string | undefined {
   const { count, total } = breaksOf(intervals)
   const over = intervals.filter(one => overMaximum(one, template) > 0).length
@@ -103,7 +102,7 @@ export function breaksText(intervals: readonly LockInterval[], template: LockTem
   const { isBreakEnabled = false, breakMaximum = 0, breakPenalty = 0 } = template ?? {}
   const adds =
     breakPenalty > 0 ? `, ${over === 1 ? 'which' : 'each of which'} adds\u00a0${durationText(breakPenalty)}` : ''
-  const none = isBreakEnabled && breakMaximum > 0 ? `, none longer than the ${durationText(breakMaximum)} allowed` : ''
+  const none = isBreakEnabled && breakMaximum > 0 ? `, none\u00a0over\u00a0${durationText(breakMaximum)}` : ''
   return `${durationText(total / 1000)} in all${over === 0 ? none : `, ${numberText(over)}\u00a0over\u00a0${durationText(breakMaximum)}${adds}`}`
 }
 

@@ -158,7 +158,7 @@ export function weeksCard(
   if (strips.length === 0) return nothing
   return card(
     'Last 12 weeks',
-    html`${patterns}<div class="multiples">${strips}</div><p class="small muted">A mark is a week, the highest with its figure; the grey band is what is usual: the middle half of up to twelve weeks before.</p>`,
+    html`${patterns}<div class="multiples">${strips}</div><p class="small muted">A mark is a week, the highest with its figure; the grey band, where there is one, is what is usual: the middle half of up to twelve weeks before.</p>`,
     { actions: html`<span class="muted">${period && daysText(period)}</span>` },
   )
 }

@@ -18,9 +18,9 @@ export function accountSettings({ viewer, query }: Visit): Html {
       saved('Weekly goal', 'weeklyGoal'),
       'Repetitions a week, on Overview and Training.',
       html`
-        <form class="row" method="post" action="/settings">
+        <form class="row" method="post" action="/settings" data-submit-on-change>
           <input name="weeklyGoal" aria-label="Weekly goal" placeholder="e.g. 2000" size="8" inputmode="numeric" maxlength="6" autocomplete="off" value="${session.weeklyGoal ?? ''}">
-          <button>Save</button>
+          <button class="small no-script">Save</button>
         </form>
       `,
     )}

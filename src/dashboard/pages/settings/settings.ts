@@ -92,7 +92,6 @@ async function showSettings(visit: Visit, problem?: string) {
   const methods = await readSignInMethods(store.reads, accountId, signInAddress(visit))
   return view({
     title: 'Settings',
-    lead: html`<span class="needs-script">Choices are saved at once, the weekly goal with Save.</span>`,
     status: problem === undefined ? 200 : 422,
     body: html`
       ${section(

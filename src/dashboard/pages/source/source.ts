@@ -195,7 +195,7 @@ function summaryOf({ viewer, now }: Visit, { rows, gone, setAside, completedAt }
   return dotted(
     `${before}${numberText(Math.max(0, known - setAside))} ${setAside > 0 ? 'stored' : `of ${countText(known, 'record')}`}`,
     setAside > 0 && `${numberText(setAside)} could not be stored`,
-    left > 0 && `${numberText(left)} gone there (kept here)`,
+    left > 0 && `${numberText(left)} no longer there, kept here`,
     time === undefined ? 'no complete copy yet' : `${setAside > 0 ? '' : 'complete '}as of ${time}`,
   )
 }
@@ -252,14 +252,14 @@ function roundOf({ viewer, now }: Visit, connection: Connection, source: SourceS
   const left = startedAt === null ? undefined : secondsLeft(known, source, now - startedAt)
   const before = Math.max(read, sum(Object.values(source?.rows ?? {})))
   return html`
-    <p class="summary" role="status">${state === 'due' ? 'Connecting' : isFurther ? 'Looking for changes' : 'Copying your records'}${name === '' ? '' : ` with the key of ${name}`}. You can close this page: it goes on.</p>
+    <p class="summary" role="status">${state === 'due' ? 'Connecting' : isFurther ? 'Looking for changes' : 'Copying your records'}${name === '' || (isFurther && state !== 'due') ? '' : ` with the key of ${name}`}. You can close this page: it goes on.</p>
     ${isFurther && html`<progress max="${before}" value="${read}" aria-label="Records checked"></progress>`}
     <p class="muted">${isFurther ? `${numberText(read)} of ${countText(before, 'record')} checked.` : read === 0 ? 'Nothing has arrived yet.' : `${countText(read, 'record')} so far.`}${left === undefined ? '' : ` About ${durationText(left > 60 ? Math.ceil(left / 60) * 60 : left)} left.`}${pauseText(progress, now)}</p>
     ${table<Read>(
       `${hostOf(viewer, origin)}: what has arrived`,
       [
         { title: 'Kind', cell: ({ kind }) => kindName(kind) },
-        { title: 'Read', numeric: true, cell: row => (known.has(row.kind) ? numberText(row.read) : NONE) },
+        { title: 'Read', numeric: true, cell: row => numberText(row.read) },
         { title: 'Of', numeric: true, cell: ({ total }) => (total === null ? NONE : numberText(total)) },
       ],
       sourceLists
@@ -308,7 +308,7 @@ function actionsOf(visit: Visit, connection: Connection, source: SourceStatus | 
         <div class="buttons">
           ${needsKey ? nothing : link('key', state === 'done' ? 'Copy again with a key' : 'Change key')}
           ${source === undefined ? nothing : link('locks', 'Lock sessions by number')}
-          ${gone > 0 && link('gone', `Remove what is gone there (${numberText(gone)})`)}
+          ${gone > 0 && link('gone', `Remove what is no longer there (${numberText(gone)})`)}
           ${link('forget', key === null ? 'Forget this source' : 'Stop and forget the key')}
         </div>
     </details>
@@ -362,7 +362,7 @@ function arrivals({ viewer }: Visit, server: string, rounds: readonly Round[], f
           title: 'Records',
           line: 'second',
           cell: ({ added, replaced, gone, rejected, failure }) => {
-            const counts = { new: added, changed: replaced, 'gone there (kept here)': gone, 'not stored': rejected }
+            const counts = { new: added, changed: replaced, 'no longer there, kept here': gone, 'not stored': rejected }
             if (failure === null) return countsText(counts, 'Nothing new')
             const what = failure === 'refused' ? 'Key refused' : 'Not complete'
             return html`<span class="state warn">${what}</span> ${countsText(counts, '')}`

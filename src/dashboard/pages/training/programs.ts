@@ -224,13 +224,12 @@ function programFacts(viewer: Viewer, program: TrainingTemplate): Html {
 /** `9, in all 15 min + 160 repetitions: Warm-up 3 min, 3 × Training 3 min, …`, as they are run. */
 function segmentsText(viewer: Viewer, segments: readonly TemplateSegment[]): string {
   const texts = segments.slice(0, MAX_SEGMENTS).map(segment => {
-    const times = segment.repeat > 1 ? `${numberText(segment.repeat)} × ` : ''
-    return unbroken(`${times}${typeName(viewer, segment.type)} ${lengthText([{ ...segment, repeat: 1 }])}`)
+    const text = `${typeName(viewer, segment.type)} ${lengthText([{ ...segment, repeat: 1 }])}`
+    return unbroken(segment.repeat > 1 ? `${numberText(segment.repeat)} × ${text}` : text)
   })
   const count = sum(segments.map(({ repeat }) => Math.max(1, repeat)))
-  return count === 0
-    ? 'none'
-    : `${numberText(count)}, in all ${lengthText(segments)}: ${texts.join(', ')}${segments.length > MAX_SEGMENTS ? ', …' : ''}`
+  if (count === 0) return 'none'
+  return `${numberText(count)}, in all ${lengthText(segments)}: ${texts.join(', ')}${segments.length > MAX_SEGMENTS ? ', …' : ''}`
 }
 
 const MAX_SEGMENTS = 200

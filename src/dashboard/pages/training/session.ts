@@ -224,10 +224,10 @@ function segmentTable({ viewer, path, query }: Visit, segments: readonly Row[], 
     ${legendOf([
       least.length > 0 && [
         'tick',
-        `Passing grade${when}${least.length === 1 ? `: ${percentText(least[0] ?? 0)}` : ''}`,
+        `Passing grade of a segment${when}${least.length === 1 ? `: ${percentText(least[0] ?? 0)}` : ''}`,
       ],
       segments.some(one => !one.passed) && ['late', 'Not passed'],
-      segments.some(one => one.passed && gradeAt(one) === 0) && ['', 'No bar: no passing grade'],
+      segments.some(one => one.passed && gradeAt(one) === 0) && ['early', 'Without a passing grade'],
     ])}
     ${table<Row>('Segments', segmentColumns(viewer, segments, passing), paged.rows)}
     ${tableFoot(path, query, paged, 'rows')}
@@ -254,12 +254,11 @@ function segmentColumns(viewer: Viewer, segments: readonly Row[], passing: Passi
       line: 'second',
       cell(segment) {
         const least = passingAt(passing, segment.position - 1, segment.type)
-        if (segment.passed && least === 0) return nothing
-        const bar = boxes(segment.passed ? 'solid' : 'late', [
+        const bar = boxes(!segment.passed ? 'late' : least === 0 ? 'early' : 'solid', [
           { x: [0, Math.max(0, Math.min(100, segment.percentGrade))], y: [0, 100] },
         ])
         return strip(
-          html`${boxes('track', [{ x: [0, 100], y: [0, 100] }])}${bar}${least !== undefined && least > 0 && tickAt(least)}`,
+          html`${least !== 0 && boxes('track', [{ x: [0, 100], y: [0, 100] }])}${bar}${least !== undefined && least > 0 && tickAt(least)}`,
           8,
         )
       },

@@ -19,7 +19,6 @@ import { addressOf, areaPages, daysAddress, daysBefore, fewAtOnce, figureTiles, 
 import {
   barPicture,
   boundaries,
-  daysOf,
   endsThisWeek,
   GRADES,
   inParts,
@@ -118,7 +117,7 @@ export async function readTraining(reader: Reader, query: TrainingQuery, period:
       earlier: await history.summary(await history.select(query, earlier[0], earlier.at(-1)), earlier),
     }),
     /** All up to today that match the filters, whatever the period. */
-    everything: { sessions: every.sessions, time: inParts(timeSince(every.sessions, now, viewer), now, viewer) },
+    everything: every.sessions,
     daysAddress: daysAddress(trainingAddresses, query),
     types,
     /** As many days before. */
@@ -196,7 +195,7 @@ export function repsFigure(reps: number, scope: string): Html {
 function noneText({ query, period, everything }: ShownTraining): Html {
   const when = period === undefined ? '' : ` ${periodText(period)}`
   const none = isFiltered(trainingAddresses, query) ? `No session${when} matches the filters.` : `No sessions${when}.`
-  const count = everything.sessions.length
+  const count = everything.length
   if (count === 0) return html`${none}`
   const address = addressOf(trainingAddresses, query, { preset: 'all', days: undefined })
   return html`${none} <a href="${address}">${countText(count, 'session')} at other times</a>`
@@ -207,17 +206,17 @@ function typeNote(viewer: Viewer, { type }: TrainingQuery): Html {
   return html`<p class="muted">Grades, repetitions and distances are of segments of the type ${typeName(viewer, type)} only. Results are of whole sessions.</p>`
 }
 
-/** `Since the beginning, median grade: 66 % (1 Jan – 31 Mar 2022) → 92 % (1 Jul – 30 Sept)`: of the first weeks, months, quarters or years that have five grades, and of as many last ones, each a link to its days; undefined unless they differ. */
-function gradeNews(viewer: Viewer, { query, today, everything: { time, sessions } }: ShownTraining): Html | undefined {
-  const { parts } = time
-  const within = (some: typeof parts) => {
-    const [start = 0, end = 0] = [some[0]?.start, some.at(-1)?.end]
-    const [first, last] = daysOf(viewer, { start: Math.max(start, sessions[0]?.at ?? 0), end })
-    const grades = sessionsBetween(sessions, start, end).flatMap(({ grade }) => grade ?? [])
-    return { days: { first, last: Math.min(last, today), today }, grades }
+/** `Since the beginning, median grade: 66 % (1–14 Jan 2022) → 92 % (17–30 Sept)`: of the first days and of as many last ones, the fewest in which both have five grades, each a link to its days; undefined unless they differ. */
+function gradeNews({ timeZone }: Viewer, { query, today, everything }: ShownTraining): Html | undefined {
+  const clock = zoneClock(timeZone)
+  const begin = clock.dayOf(everything[0]?.at ?? 0)
+  const half = Math.floor((today + 1 - begin) / 2)
+  const within = (first: number, last: number) => {
+    const sessions = sessionsBetween(everything, clock.startOf(first), clock.startOf(last + 1))
+    return { days: { first, last, today }, grades: sessions.flatMap(({ grade }) => grade ?? []) }
   }
-  for (let count = 1; count * 2 <= parts.length; count += 1) {
-    const both = [within(parts.slice(0, count)), within(parts.slice(-count))]
+  for (const length of [...[14, 28, 91, 364].filter(days => days < half), half]) {
+    const both = [within(begin, begin + length - 1), within(today + 1 - length, today)]
     if (both.some(({ grades }) => grades.length < 5)) continue
     const [from = 0, to = 0] = both.map(({ grades }) => medianOf(grades))
     const [first, last] = both.map(({ days }, index) => {
