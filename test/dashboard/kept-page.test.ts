@@ -63,7 +63,7 @@ describe('the page to keep', () => {
     assert.match(text, new RegExp(`Last session .*${session.repsMeasured} repetitions`))
     const { data: lock } = (await service.fetch('/api/v1/lkbx/session/current', 'alex')).body
     assert.ok(text.includes(lock.name), text)
-    assert.match(text, /Locked, day\s\d+ .* Planned end \d+ \w+( \d+)?, [\d:]+ Days locked /)
+    assert.match(text, /Locked, day\s\d+ .* Planned end \d+ \w+( \d+)?, [\d:]+ Days with a lock /)
   })
 
   test('has the figures of the API, by year and by session', async () => {

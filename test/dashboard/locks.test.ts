@@ -182,7 +182,7 @@ test('the page of a template says how many locks were completed, and what they c
   const lines = [...world, lockTemplate(41, 1), lasted(51, 1, 3), lasted(52, 3, 4), lasted(53, 4, 9)]
   await using it = await signedIn('ann', [...lines, lasted(54, 2, 3)])
   const text = shownText(await it.viewer.get('/lock-templates/41'))
-  assert.match(text, /Completed 4 of 4 Median length 1\sd 12\sh shortest 1\sd, longest 5\sd Last used 4 Feb/)
+  assert.match(text, /Completed 4 of 4 Median length 1\sd 12\sh shortest 1\sd, longest 5\sd Last started 4 Feb/)
   assert.match(
     text,
     /Started Ended Lasted 0 5\sd Breaks .* Lock 53 4\sd 22\sh over plan 4 Feb( 2026)?, 08:00 9 Feb( 2026)? 5\sd /,
@@ -198,7 +198,7 @@ test('the page of a template says how many locks were completed, and what they c
   assert.match(shownText(await it.viewer.get('/lock-templates/42')), /Completed 0 of 1 0 % of those that ended /)
   assert.match(
     shownText(await it.viewer.get('/lock-templates')),
-    / Least completed: Template 42 , 0 of 1 \(0 %\) Completed Not completed Planned Each row has its own scale Name Last ten Median Completed /,
+    / Least completed: Template 42 , 0 of 1 \(0 %\) Completed Not completed Planned Each row has its own scale Name Last ten Median length Completed /,
   )
 })
 
@@ -454,7 +454,7 @@ test('a lock that has ended says how long it was locked, its breaks, and how muc
   assert.match(text, / 08:00 Template Three day lock/)
   assert.match(
     text,
-    /Lasted 2\sd 1\sd 23\sh 30\smin locked Breaks 1 30\smin in all, none\sover\s30\smin .* Planned 2\sh /,
+    /Lasted 2\sd 1\sd 23\sh 30\smin locked Breaks 1 30\smin in all, none over the limit of 30\smin .* Planned 2\sh /,
   )
   assert.doesNotMatch(text, /\d\s[dh] of \d/)
   const short = shownText(await it.viewer.get('/locks/52'))

@@ -66,7 +66,7 @@ describe('somebody who may read a part of the records of another account', () =>
     assert.doesNotMatch(training, /\bLocks?\b|locked/)
     await share(['lkbx'])
     const locks = await wordsOf('/')
-    assert.match(locks, / Days locked 3 of the last 28 days /)
+    assert.match(locks, / Days with a lock 3 of the last 28 days /)
     assert.doesNotMatch(locks, /Training|\bsessions? on\b/)
     for (const words of [training, locks]) assert.doesNotMatch(words, /No (training|lock) session yet|\b0 days/)
   })

@@ -192,7 +192,7 @@ test('a training session shows its result, its segments against their targets, a
   // 3 segments of 61 seconds each.
   assert.match(
     text,
-    /Even <pace> First .* 3 min 3 s .* Grade 87 % Passed Repetitions 60 Distance 20 m Segments passed 2 of 2 1 more without a passing grade /,
+    /Even <pace> First .* 3 min 3 s .* Grade 87 % Passed mean of 3 segments Repetitions 60 Distance 20 m Segments passed 2 of 2 1 more without a passing grade /,
   )
   assert.match(text, /1 Training 80 % 1:01 of 1:00 30 of 20 12\.5 m 2 Training 81 %/)
   const { text: page } = await ann.reader.get('/training/1')
@@ -223,7 +223,7 @@ test('a session is compared with what is usual with its program, whoever looks a
     ...before,
     ...later,
   ])
-  assert.match(await ann.page('/training/5'), /93 % Passed Repetitions/)
+  assert.match(await ann.page('/training/5'), /93 % Passed mean of 1 segment Repetitions/)
   // 10, 90, 92, 93, 94; with each later one.
   assert.match(await ann.page('/training/6'), /96 % Passed ▲\s3\spoints above usual \(90 to 93\s%\)/)
   assert.match(await ann.page('/training/7'), /92 % Passed ◆\sgrade as usual \(90 to 94\s%\)/)
@@ -291,7 +291,10 @@ test('a program shows its facts, its segments, and the sessions with it', async 
     / Even <pace> Active .* 87 % 1 of 1 .* Holds .* 0 of 1 0 % of all 1 3 days ago/,
   )
   const text = await ann.page('/programs/1')
-  assert.match(text, / settings and dates Segments 2, in all 2 min: Warm.up 1 min, Training 1 min .*Message Keep going/)
+  assert.match(
+    text,
+    / One line 2 segments: 2 min Summary .* settings and dates Segments Warm.up 1 min, Training 1 min .*Message Keep going/,
+  )
   assert.match(text, /Sessions passed 2 of 2 100 %/)
 })
 

@@ -310,7 +310,7 @@ export function tableFoot(path: string, query: URLSearchParams, paged: Paged<unk
   const print = html`<a class="off-paper wide" href="${path}?${rest.toString()}#${anchor}">Print all rows</a>`
   return html`
     <div class="table-foot">
-      <p class="muted">${dotted(html`${numberText(first)}–${numberText(first + rows.length - 1)} of ${numberText(total)}${isAll ? nothing : html`<span class="on-paper">; for all of them on paper, open Print all rows</span>`}`, isAll ? nothing : print)}</p>
+      <p class="muted">${dotted(html`${numberText(first)}–${numberText(first + rows.length - 1)} of ${numberText(total)}${isAll ? nothing : html`<span class="on-paper">, an extract</span>`}`, isAll ? nothing : print)}</p>
       ${pages > 2 && html`<div class="filters off-paper"><form method="get" action="${path}#${anchor}">${fields}Page <input name="page" aria-label="Page" value="${page}" size="3" maxlength="6" inputmode="numeric" pattern="[0-9]+" required> of ${numberText(pages)} <button class="small">Go</button></form></div>`}
       ${pager({ path, query, anchor }, page, pages)}
     </div>

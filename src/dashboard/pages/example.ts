@@ -30,15 +30,6 @@ const times = (begin: string, end: string) =>
 const weeks = (digits: string, behind: Html = nothing) =>
   dayBars(shares(digits), digits.length - 1, html`${behind}${times('9 weeks ago', 'This week')}`)
 
-const LOCK = html`
-  <section class="card tile wide">
-    <h2>Seven day lock</h2>
-    <dl class="stats">${stat('So far', '2 d 5 h', html`of 7 d<progress max="7" value="2.2"></progress>`)}${stat('Planned end', 'in 4 d 19 h')}${stat('Days locked', '18', 'of 28')}</dl>
-    <div class="days-strip">${dayBars(shares('0038996000059996000399760794'))}<span class="ends small muted"><span>1 Nov</span><span>Hours locked, of 24</span><span>Today</span></span></div>
-  </section>
-`
-
-const AS_USUAL = '◆ grade as usual (88 to 92\u00a0%)'
 const ten = (digits: string, begin: string, end: string) =>
   html`<div class="plot">${lastResults(grades(digits), scale.y, '90', html`${usualIn(scale, 88, 92)}${times(begin, end)}`, 112)}</div>`
 const LAST_TEN = ten('4656577086', '9 sessions ago', 'Last')
@@ -46,14 +37,20 @@ const BY_NOW = 'usually 1,500 to 1,760 by now'
 
 export const EXAMPLE_OVERVIEW = [
   html`<div class="tile wide"><h2>Locked, day 3 of 7</h2><p>So far this week: 2,180 repetitions, ▲\u00a0above\u00a0usual</p></div>`,
-  LOCK,
+  html`
+    <section class="card tile wide">
+      <h2>Seven day lock</h2>
+      <dl class="stats">${stat('So far', '2 d 5 h', html`of 7 d<progress max="7" value="2.2"></progress>`)}${stat('Planned end', 'in 4 d 19 h')}${stat('Days with a lock', '18', 'of the last 28 days')}</dl>
+      <div class="days-strip">${dayBars(shares('0038996000059996000399760794'))}<span class="ends small muted"><span>1 Nov</span><span>Hours locked, of 24</span><span>Today</span></span></div>
+    </section>
+  `,
   tile('This week', '2,180', 'repetitions', BY_NOW, weekBars([420, 0, 510, 0, 640, 610, 0], 5)),
-  tile('Last session', '90\u00a0%', 'grade', AS_USUAL, LAST_TEN),
+  tile('Last session', '90\u00a0%', 'grade', '◆ grade as usual (88 to 92\u00a0%)', LAST_TEN),
 ]
 
 export const EXAMPLE_TRAINING = [
   tile('Grade', '90\u00a0%', 'this week so far', 'last week 92\u00a0%', ten('4656576786', '9 weeks ago', 'This week')),
-  tile('Repetitions per week', '2,180', 'this week so far', BY_NOW, weeks('4745660788')),
+  tile('Repetitions per week', '2,180', 'this week so far', BY_NOW, weeks('4745663788')),
 ]
 
 export const EXAMPLE_PROGRAM = tile('Interval program', '90\u00a0%', 'median', '9 of the last 10 passed', LAST_TEN)

@@ -485,7 +485,7 @@ const MAX_BAR_WIDTH = 8
 function barTexts(space: Plane, { series, measured, time }: Bars, usual: readonly (Usual | undefined)[]): Html {
   const values = measured.map(({ value }) => value ?? 0)
   const value = Math.max(...values)
-  const highest = values.indexOf(value)
+  const highest = values.lastIndexOf(value)
   const part = time.parts[highest]
   if (value <= 0 || part === undefined) return nothing
   const [left, right] = placeOf(space, part)

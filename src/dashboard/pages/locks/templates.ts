@@ -80,7 +80,7 @@ export function lockTemplateColumns(viewer: Viewer, until: number): TableColumn<
     },
     { title: 'Last ten', line: 'second', cell: use => lengthBars(use, until) },
     {
-      title: 'Median',
+      title: 'Median length',
       numeric: true,
       line: 'first',
       unit: '\u00a0median',
@@ -98,10 +98,10 @@ export function lockTemplateColumns(viewer: Viewer, until: number): TableColumn<
         html`${completedText(use)}${use.sessions > 0 && html`<br><small class="wide muted">${partText(use.completed, use.sessions)}</small>`}`,
     },
     {
-      title: 'Last used',
+      title: 'Last started',
       numeric: true,
       line: 'second',
-      before: 'last used ',
+      before: 'last started ',
       cell: ({ last }) => (last === null ? 'never' : dateText(viewer, last)),
     },
   ]
@@ -192,7 +192,7 @@ async function showTemplate(visit: Visit) {
       json: document,
       summary: () => html`
         ${use === undefined || use.last === null ? nothing : useStats(viewer, use)}
-        ${card('Rules', html`${facts(rules)}${others.length > 0 && html`<details class="figures"><summary>Also recorded</summary><p class="small muted">${others.map(([name, value]) => `${name} ${value}. `)}</p></details>`}${viewer.discreet ? html`<p class="muted">The other rules are not shown while names are hidden.</p>` : nothing}`, { id: 'rules' })}
+        ${card('Rules', html`${facts(rules)}${others.length > 0 && html`<details class="figures"><summary>${others.map(([name]) => name).join(', ')}</summary><p class="small muted">${others.map(([name, value]) => `${name} ${value}. `)}</p></details>`}${viewer.discreet ? html`<p class="muted">The other rules are not shown while names are hidden.</p>` : nothing}`, { id: 'rules' })}
         ${card('Locks with this template', rows.length === 0 ? html`<p class="muted">No lock has started from this template.</p>` : html`${lockTable({ ...visit, viewer: { ...viewer, asOf } }, rows, areNamed)}${tableFoot(path, query, shown)}`, { id: 'sessions' })}
       `,
     }),
@@ -216,7 +216,7 @@ function useStats(viewer: Viewer, use: TemplateUse): Html {
         lengthOf(medianOf(lengths)),
         `shortest ${lengthOf(Math.min(...lengths))}, longest ${lengthOf(Math.max(...lengths))}`,
       ),
-    stat('Last used', dateText(viewer, last ?? 0)),
+    stat('Last started', dateText(viewer, last ?? 0)),
   )
 }
 

@@ -94,7 +94,7 @@ function noLockText(viewer: Viewer, newest: LockStats | undefined, until: number
   return hours > 0 ? `No lock for ${countText(hours, 'hour')}` : 'No lock'
 }
 
-/** `5 h 12 min in all, 1 over 1 h, which adds 2 h` or `5 h 12 min in all, none over 1 h`: how long breaks were, and how many were longer than the template allows. */
+/** `5 h 12 min in all, 1 over 1 h, which adds 2 h` or `5 h 12 min in all, none over the limit of 1 h`: how long breaks were, and how many were longer than the template allows. */
 export function breaksText(intervals: readonly LockInterval[], template: LockTemplate | undefined): string | undefined {
   const { count, total } = breaksOf(intervals)
   const over = intervals.filter(one => overMaximum(one, template) > 0).length
@@ -102,7 +102,7 @@ export function breaksText(intervals: readonly LockInterval[], template: LockTem
   const { isBreakEnabled = false, breakMaximum = 0, breakPenalty = 0 } = template ?? {}
   const adds =
     breakPenalty > 0 ? `, ${over === 1 ? 'which' : 'each of which'} adds\u00a0${durationText(breakPenalty)}` : ''
-  const none = isBreakEnabled && breakMaximum > 0 ? `, none\u00a0over\u00a0${durationText(breakMaximum)}` : ''
+  const none = isBreakEnabled && breakMaximum > 0 ? `, none over the limit of ${durationText(breakMaximum)}` : ''
   return `${durationText(total / 1000)} in all${over === 0 ? none : `, ${numberText(over)}\u00a0over\u00a0${durationText(breakMaximum)}${adds}`}`
 }
 

@@ -50,7 +50,7 @@ export function lockCard(
       <dl class="stats">
         ${current === undefined ? nothing : html`${stat('So far', tickingTime(current.at, clock), ahead && progressBar(current, ahead, clock))}${plannedEndStat(viewer, current, viewer.subject.id, until)}`}
         ${current === undefined && end !== null && stat('Ended', timeAgo(viewer, end, now), `after ${durationText((end - shown.at) / 1000)}`)}
-        ${stat(lockText('Days locked', viewer), numberText(locked), `of the last ${countText(days.length, 'day')}`)}
+        ${stat('Days with a lock', numberText(locked), `of the last ${countText(days.length, 'day')}`)}
       </dl>
       ${dayStrip(viewer, days, today)}
     `,

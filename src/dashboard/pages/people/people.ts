@@ -86,7 +86,7 @@ async function showPeople(visit: Visit) {
         },
         actionColumn(({ handle, username }) => {
           const [path, name] = [`/people/${handle}`, names.of(username)]
-          return html`<span class="buttons">${action(`${path}/narrow`, 'Change', name)}${action(`${path}/end`, 'End access', name, ' danger')}</span>`
+          return html`<span class="buttons">${action(`${path}/narrow`, 'Change access', name)}${action(`${path}/end`, 'End access', name, ' danger')}</span>`
         }),
       ])}
       ${accessCard(

@@ -193,9 +193,8 @@ function summaryOf({ viewer, now }: Visit, { rows, gone, setAside, completedAt }
   if (known === left && completedAt === null) return NOTHING_YET
   const time = completedAt === null ? undefined : momentText(viewer, Date.parse(completedAt), now)
   return dotted(
-    `${before}${numberText(Math.max(0, known - setAside))} ${setAside > 0 ? 'stored' : `of ${countText(known, 'record')}`}`,
+    `${before}${numberText(Math.max(0, known - setAside))} ${setAside > 0 ? 'stored' : `of ${countText(known, 'record')}`}${left > 0 ? `, ${numberText(left)} of them no longer there` : ''}`,
     setAside > 0 && `${numberText(setAside)} could not be stored`,
-    left > 0 && `${numberText(left)} no longer there, kept here`,
     time === undefined ? 'no complete copy yet' : `${setAside > 0 ? '' : 'complete '}as of ${time}`,
   )
 }

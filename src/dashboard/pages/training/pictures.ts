@@ -121,7 +121,7 @@ export function gradeStrip(viewer: Viewer, shown: ShownSessions): Html {
   if (points.length === 0) return strip(nothing)
   const all = [...points.map(({ value }) => value), ...ends(usual)]
   const space = plane(viewer, shown.time.parts, { values: [Math.min(...all) - 3, Math.max(...all) + 1], text: String })
-  const [most] = points.toSorted((a, b) => b.value - a.value)
+  const [most] = points.toReversed().toSorted((a, b) => b.value - a.value)
   return strip(
     html`${rangeBand(space, shown.time.parts, usual)}${linePath('line', space, line)}${resultDots(space, points)}${most && markText(space.x(most.at), space.y(most.value), numberText(most.value), edgeOf(space.x(most.at)))}`,
   )

@@ -1,4 +1,4 @@
-import { legendOf, resultLegend } from '../../charts/picture.ts'
+import { legendOf, MAX_ROWS, resultLegend } from '../../charts/picture.ts'
 import { gradeRange, levels, type Range } from '../../charts/plane.ts'
 import { medianOf, sum } from '../../../contract/numbers.ts'
 import { notFound } from '../../../contract/errors.ts'
@@ -172,6 +172,7 @@ async function showProgram(visit: Visit) {
     programRuns(visit, program, sessions),
   ])
   const tagline = freeText(viewer, program.tagline)
+  const count = sum(program.Segment.map(({ repeat }) => Math.max(1, repeat)))
   const daysAddress = `/training?program=${id}&from={from}&to={to}`
   const shown = { sessions, summary, time, daysAddress, program: id }
   const use = (await history.programUses(viewer.timeZone, now)).get(id)
@@ -184,7 +185,11 @@ async function showProgram(visit: Visit) {
     owner: program.ownerId,
     title: recordName(viewer, 'program', program),
     back: visit.sectionStart,
-    lead: html`${program.isActive || program.isPublic ? stateMarks(program) : nothing} ${tagline}`,
+    lead: dotted(
+      (program.isActive || program.isPublic) && stateMarks(program),
+      tagline !== '' && tagline,
+      `${countText(count, 'segment')}: ${lengthText(program.Segment)}`,
+    ),
     body: recordTabs(visit, {
       owner: program.ownerId,
       apiPath: `/api/v1/dtt/templates/${program.id}`,
@@ -221,18 +226,14 @@ function programFacts(viewer: Viewer, program: TrainingTemplate): Html {
   ])
 }
 
-/** `9, in all 15 min + 160 repetitions: Warm-up 3 min, 3 × Training 3 min, …`, as they are run. */
+/** `Warm-up 3 min, 3 × Training 3 min, …`, as they are run. */
 function segmentsText(viewer: Viewer, segments: readonly TemplateSegment[]): string {
-  const texts = segments.slice(0, MAX_SEGMENTS).map(segment => {
+  const texts = segments.slice(0, MAX_ROWS).map(segment => {
     const text = `${typeName(viewer, segment.type)} ${lengthText([{ ...segment, repeat: 1 }])}`
     return unbroken(segment.repeat > 1 ? `${numberText(segment.repeat)} × ${text}` : text)
   })
-  const count = sum(segments.map(({ repeat }) => Math.max(1, repeat)))
-  if (count === 0) return 'none'
-  return `${numberText(count)}, in all ${lengthText(segments)}: ${texts.join(', ')}${segments.length > MAX_SEGMENTS ? ', …' : ''}`
+  return `${texts.join(', ') || 'none'}${segments.length > MAX_ROWS ? ', …' : ''}`
 }
-
-const MAX_SEGMENTS = 200
 
 function stateMarks({ isActive, isPublic }: ListedProgram): Part {
   return html`${isActive ? html`<span class="state on">Active</span>` : nothing}${isPublic ? html`<span class="state">Public</span>` : nothing}`

@@ -87,6 +87,8 @@ async function showSession(visit: Visit) {
             dotted(
               session.passed ? nothing : failedNote(viewer, record.TrainerSegment, program),
               gradeNote(session.grade, usual, rank),
+              session.grade !== null &&
+                `mean of ${countText(sum(session.types.map(({ grades }) => grades.length)), 'segment')}`,
             ),
           ),
           ...amountStats(visit, sessions, own, session, segments, passing),
