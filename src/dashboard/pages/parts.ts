@@ -228,7 +228,7 @@ function timePartText(viewer: Viewer, unit: Unit, part: TimePart): string {
 }
 
 /** The days of a part that are shown, with those to come. */
-export function daysOf(
+function daysOf(
   { timeZone }: Viewer,
   { start, end }: Pick<TimePart, 'start' | 'end'>,
 ): readonly [first: number, last: number] {
