@@ -1,9 +1,9 @@
 import { formatDate } from '../../contract/time.ts'
 import { daysCalendar, SHADES } from '../charts/days.ts'
 import { boxes, valueScale } from '../charts/plane.ts'
-import { html, type Html, nothing } from '../html.ts'
+import { html, type Html } from '../html.ts'
 import { stat } from '../layout/components.ts'
-import { percentText } from '../text/text.ts'
+import { numberText, percentText } from '../text/text.ts'
 import { dayBars, lastResults, weekBars } from './parts.ts'
 
 /** What a page shows of made-up records, for an account that has none. */
@@ -27,8 +27,8 @@ const usualIn = ({ axes, y }: typeof scale, low: number, high: number) =>
 const shares = (digits: string) => [...digits].map(digit => Number(digit) * 11)
 const times = (begin: string, end: string) =>
   html`<svg class="times" y="100%"><text class="main begin" x="0%">${begin}</text><text class="main end" x="100%">${end}</text></svg>`
-const weeks = (digits: string, behind: Html = nothing) =>
-  dayBars(shares(digits), digits.length - 1, html`${behind}${times('9 weeks ago', 'This week')}`)
+const weeks = (digits: string, behind: Html) =>
+  html`<div class="plot">${dayBars(shares(digits), digits.length - 1, html`${behind}${times('9 weeks ago', 'This week')}`)}</div>`
 
 const ten = (digits: string, begin: string, end: string) =>
   html`<div class="plot">${lastResults(grades(digits), scale.y, '90', html`${usualIn(scale, 88, 92)}${times(begin, end)}`, 112)}</div>`
@@ -48,14 +48,15 @@ export const EXAMPLE_OVERVIEW = [
   tile('Last session', '90\u00a0%', 'grade', '◆ grade as usual (88 to 92\u00a0%)', LAST_TEN),
 ]
 
+const REPS = weeks('4745663788', usualIn(valueScale([0, 2500], numberText), 1500, 1760))
 export const EXAMPLE_TRAINING = [
   tile('Grade', '90\u00a0%', 'this week so far', 'last week 92\u00a0%', ten('4656576786', '9 weeks ago', 'This week')),
-  tile('Repetitions per week', '2,180', 'this week so far', BY_NOW, weeks('4745663788')),
+  tile('Repetitions per week', '2,180', 'this week so far', BY_NOW, REPS),
 ]
 
 export const EXAMPLE_PROGRAM = tile('Interval program', '90\u00a0%', 'median', '9 of the last 10 passed', LAST_TEN)
 
-const LOCKED = html`<div class="plot">${weeks('3504435546', usualIn(valueScale([0, 100], percentText), 33, 50))}</div>`
+const LOCKED = weeks('3504435546', usualIn(valueScale([0, 100], percentText), 33, 50))
 export const EXAMPLE_LOCKS = [tile('Locked by week', '67\u00a0%', 'of this week so far', 'usually 33 to 50 %', LOCKED)]
 
 const dayLooks = Array.from({ length: 179 }, (_, day) => {

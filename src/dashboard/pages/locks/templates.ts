@@ -80,22 +80,24 @@ export function lockTemplateColumns(viewer: Viewer, until: number): TableColumn<
     },
     { title: 'Last ten', line: 'second', cell: use => lengthBars(use, until) },
     {
-      title: 'Median length',
+      title: stateName('completed', viewer),
       numeric: true,
       line: 'first',
+      unit: '\u00a0completed',
+      cell: use =>
+        use.sessions === 0
+          ? BLANK
+          : html`<b>${completedText(use)}</b><br><small class="wide muted">${partText(use.completed, use.sessions)}</small>`,
+    },
+    {
+      title: 'Median length',
+      numeric: true,
+      line: 'second',
       unit: '\u00a0median',
       cell({ lastTen }) {
         const median = medianOf(lastTen.map(({ length }) => length))
         return median === undefined ? BLANK : durationText(median / 1000)
       },
-    },
-    {
-      title: stateName('completed', viewer),
-      numeric: true,
-      line: 'second',
-      unit: '\u00a0completed',
-      cell: use =>
-        html`${completedText(use)}${use.sessions > 0 && html`<br><small class="wide muted">${partText(use.completed, use.sessions)}</small>`}`,
     },
     {
       title: 'Last started',
@@ -150,8 +152,8 @@ function breaksRule({ discreet }: Viewer, { isBreakEnabled, breakMaximum, breakR
 }
 
 /** `8 of 12` that ended. */
-function completedText({ sessions, completed }: TemplateUse): Part {
-  return sessions === 0 ? BLANK : unbroken(`${numberText(completed)} of ${numberText(sessions)}`)
+function completedText({ sessions, completed }: TemplateUse): string {
+  return unbroken(`${numberText(completed)} of ${numberText(sessions)}`)
 }
 
 async function showTemplate(visit: Visit) {

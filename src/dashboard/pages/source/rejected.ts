@@ -29,7 +29,7 @@ export async function rejectedOf(visit: Visit, whose: SourceStatus, connection?:
     `${countText(count, 'record')} could not be stored`,
     html`<div class="stack">
       ${reasonTable(reasons, { title: 'One of them', line: 'second', cell: row => exampleOf(viewer, row) })}
-      ${ownerless > 0 && html`<p>If they are yours, say so: they are stored then, and later ones as well.</p>`}
+      ${ownerless > 0 && html`<p>A server can hold records of several people. If these are yours, say so: they are stored then, and later ones as well.</p>`}
       <div class="buttons">${actions}<a class="button" href="/source/rejected.ndjson" download>Download all</a></div>
       ${viewer.discreet ? AS_STORED : nothing}
     </div>`,

@@ -7,7 +7,7 @@ import { html, type Html, nothing } from '../../html.ts'
 import type { Visit } from '../../page.ts'
 import { reasonTable } from './rejected.ts'
 import { kindName } from '../../text/labels.ts'
-import { capital, countsText, countText, dateText, dateTime, durationText, NONE } from '../../text/text.ts'
+import { capital, countsText, countText, dateText, dateTime, durationText, NONE, numberText } from '../../text/text.ts'
 import type { UploadReport } from '../../../uploads/run.ts'
 import type { Upload } from '../../../uploads/uploads.ts'
 
@@ -118,7 +118,7 @@ function columnsCard(upload: Upload): Html {
 
 /** The first records as they would be stored, a column for each. */
 function samplesCard({ viewer }: Visit, upload: Upload): Html {
-  const { samples = [], unit } = reportOf(upload)
+  const { preview, samples = [], unit } = reportOf(upload)
   if (samples.length === 0) return nothing
   const text = (value: SampleField['before'], form: SampleField['form']) => {
     if (value === null || value === undefined || value === '') return NONE
@@ -139,7 +139,9 @@ function samplesCard({ viewer }: Visit, upload: Upload): Html {
   })
   const note = html`<p class="muted">What a file replaces cannot be brought back from here.</p>`
   const shown = html`<div class="stack">${tables}${samples.some(isChange) && note}</div>`
-  return card('The first of them, as they would be stored', shown, { id: 'samples' })
+  const all = sum(preview?.kinds.map(({ added, changed }) => added + changed) ?? [])
+  const first = samples.length < all ? `The first ${numberText(samples.length)} of ${numberText(all)}, as` : 'As'
+  return card(`${first} they would be stored`, shown, { id: 'samples' })
 }
 
 function rejectedCard(upload: Upload): Html {

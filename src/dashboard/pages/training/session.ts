@@ -229,7 +229,7 @@ function segmentTable({ viewer, path, query }: Visit, segments: readonly Row[], 
         `Passing grade of a segment${when}${least.length === 1 ? `: ${percentText(least[0] ?? 0)}` : ''}`,
       ],
       segments.some(one => !one.passed) && ['late', 'Not passed'],
-      segments.some(one => one.passed && gradeAt(one) === 0) && ['early', 'Without a passing grade'],
+      segments.some(one => one.passed && gradeAt(one) === 0) && ['usual', 'Without a passing grade'],
     ])}
     ${table<Row>('Segments', segmentColumns(viewer, segments, passing), paged.rows)}
     ${tableFoot(path, query, paged, 'rows')}
@@ -256,7 +256,7 @@ function segmentColumns(viewer: Viewer, segments: readonly Row[], passing: Passi
       line: 'second',
       cell(segment) {
         const least = passingAt(passing, segment.position - 1, segment.type)
-        const bar = boxes(!segment.passed ? 'late' : least === 0 ? 'early' : 'solid', [
+        const bar = boxes(!segment.passed ? 'late' : least === 0 ? 'usual' : 'solid', [
           { x: [0, Math.max(0, Math.min(100, segment.percentGrade))], y: [0, 100] },
         ])
         return strip(
