@@ -135,6 +135,10 @@ describe('pages that follow what happens, in a browser', needsChromium, () => {
     await page.locator('input[name=weeklyGoal]').press('Enter')
     await page.getByText('Saved', { exact: true }).waitFor()
     assert.equal(await page.locator('input[name=weeklyGoal]').inputValue(), '2500')
+    await page.locator('input[name=weeklyGoal]').fill('2600')
+    const sent = page.waitForRequest(request => request.method() === 'POST')
+    await page.keyboard.press('Tab')
+    assert.equal((await sent).postData(), 'weeklyGoal=2600')
   })
 
   test('records of somebody else have a banner, and the page says when access has ended', async () => {

@@ -87,7 +87,7 @@ test('a template lists all of its locks, also where so many have passed that its
   assert.match((await it.viewer.get('/lock-templates/41?page=999')).text, /\/locks\/1000"[^]*–402 of 402/)
   assert.match(
     (await it.viewer.get('/lock-templates')).text,
-    /(<rect class="solid"[^>]*>){9}<rect class="early"[^>]*><svg[^]*>1\sh, 1\sh, 1\sh, 1\sh, 1\sh, 3\sh, 3\sh, 3\sh, 3\sh, 3\sh not completed<[^]*401 of 402<[^]*>2\sh</,
+    /(<rect class="solid"[^>]*>){9}<rect class="early"[^>]*><svg[^]*>(1\sh completed, ){5}(3\sh completed, ){4}3\sh not completed<[^]*401 of 402<[^]*>2\sh</,
   )
 })
 
@@ -189,7 +189,7 @@ test('the page of a template says how many locks were completed, and what they c
   )
   assert.match(
     shownText(await it.viewer.get('/lock-templates')),
-    / 1\sh planned 30\smin break every 24\sh 2\sd, 1\sd, 1\sd, 5\sd 4 of 4 100\s% 1\sd 12\sh 4 Feb/,
+    / 1\sh planned 30\smin break every 24\sh 2\sd completed, 1\sd completed, 1\sd completed, 5\sd completed 4 of 4 100\s% 1\sd 12\sh 4 Feb/,
   )
   await it.service.import([
     lockTemplate(42, 1),
@@ -560,6 +560,7 @@ test('a lock whose planned end has passed is running until its record says when 
   for (const text of Object.values(stated)) assert.doesNotMatch(text, /\bleft\b/)
   const ended = await shownWith({ isActive: false, lockState: 'completed', endDate: ago(17.5 * HOUR_MS) })
   for (const text of [ended.overview, ended.locks]) assert.match(text, /No lock for 17 hours/)
+  assert.match(ended.locks, /Last lock ended .+, after \d/)
 })
 
 test("a running lock of somebody else counts up to what is known of its owner's records, also where it is opened by its address", async () => {

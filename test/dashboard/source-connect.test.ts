@@ -345,7 +345,7 @@ test('what is gone at the source is removed after its numbers were shown', async
   await db.updateTable('pull_row').set({ missing_at: 1, gone_at: 2 }).where('id', 'in', [2, 3]).execute()
   assert.match(
     (await ann.get('/source')).text,
-    /<span>21 of 21 records, 2 of them no longer there<\/span> <span>complete as of [^<]*<[^]*href="\/source\/gone">Remove what is no longer there \(2\)/,
+    /<span>21 of 21 records<\/span> <span>2 no longer there, kept here<\/span> <span>complete as of [^<]*<[^]*href="\/source\/gone">Remove what is no longer there \(2\)/,
   )
   const { text } = await ann.get('/source/gone')
   assert.match(text, /<td>Training sessions<\/td><td class="number">2<\/td><td class="number">20<\/td>/)

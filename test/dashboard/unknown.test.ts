@@ -57,7 +57,7 @@ describe('pages say no more than is known', () => {
     const rows = tableRows((await ann.get('/locks')).text, 'session-table') ?? []
     const cells = cellTexts(rows.find(row => row.includes('Without events')) ?? '')
     // How long it lasted; then the breaks and the longest stretch.
-    assert.match(cells.slice(3).join(' '), /^1\sd – – –$/)
+    assert.match(cells.slice(3).join(' '), /^1\sd –  –$/)
   })
 
   test('an unknown distance is not compared with what is usual, and an unknown lock is empty in a file', async () => {

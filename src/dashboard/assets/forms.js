@@ -73,7 +73,7 @@ export function isSignIn({ redirected, url }) {
 
 /**
  * A choice applies at once where it was made with a pointer. With the keyboard, arrow keys change the choice each time, so it
- * applies on Enter or when the field is left.
+ * applies on Enter or when the field is left, and so does what is typed, whose form Enter sends.
  */
 function enableSelects() {
   /** @type {HTMLSelectElement | HTMLInputElement | undefined} */
@@ -90,9 +90,8 @@ function enableSelects() {
     byKey = false
   })
   document.addEventListener('keydown', event => {
-    // What is typed is sent by Enter itself.
-    byKey = event.key === 'Enter' || elementAt(event) instanceof HTMLSelectElement
-    if (event.key === 'Enter' && pending !== undefined && elementAt(event) === pending) {
+    byKey = elementAt(event) instanceof HTMLSelectElement
+    if (event.key === 'Enter' && byKey && elementAt(event) === pending) {
       event.preventDefault()
       apply()
     }
@@ -102,7 +101,10 @@ function enableSelects() {
     if (!(field instanceof HTMLInputElement || field instanceof HTMLSelectElement)) return
     if (field.form?.matches('[data-submit-on-change]') !== true) return
     pending = field
-    if (!byKey) apply()
+    if (!byKey && field instanceof HTMLSelectElement) apply()
+  })
+  document.addEventListener('submit', () => {
+    pending = undefined
   })
   document.addEventListener('focusout', event => {
     // The next field has the focus only after this event.

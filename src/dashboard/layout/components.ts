@@ -303,14 +303,13 @@ export function tableFoot(path: string, query: URLSearchParams, paged: Paged<unk
   const { rows, page, pages, first, total } = paged
   if (pages === 1) return nothing
   const rest = new URLSearchParams(query)
-  const isAll = query.get('rows') === 'all'
   rest.delete('page')
   const fields = hiddenFields(`?${rest.toString()}`)
   rest.set('rows', 'all')
   const print = html`<a class="off-paper wide" href="${path}?${rest.toString()}#${anchor}">Print all rows</a>`
   return html`
     <div class="table-foot">
-      <p class="muted">${dotted(html`${numberText(first)}–${numberText(first + rows.length - 1)} of ${numberText(total)}${isAll ? nothing : html`<span class="on-paper">, an extract</span>`}`, isAll ? nothing : print)}</p>
+      <p class="muted">${dotted(html`${numberText(first)}–${numberText(first + rows.length - 1)} of ${numberText(total)}<span class="on-paper">, page ${numberText(page)} of ${numberText(pages)}: an extract</span>`, query.get('rows') !== 'all' && print)}</p>
       ${pages > 2 && html`<div class="filters off-paper"><form method="get" action="${path}#${anchor}">${fields}Page <input name="page" aria-label="Page" value="${page}" size="3" maxlength="6" inputmode="numeric" pattern="[0-9]+" required> of ${numberText(pages)} <button class="small">Go</button></form></div>`}
       ${pager({ path, query, anchor }, page, pages)}
     </div>

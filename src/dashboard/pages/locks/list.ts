@@ -131,7 +131,7 @@ export function lockTable(visit: Visit, rows: readonly LockRow[], hasNames = tru
     ${patterns}
     ${legendOf([
       ['solid', stateName('locked', visit.viewer)],
-      ['break', 'Breaks, added up'],
+      ['break', 'Open or on a break'],
       ...planLegend('tick', rows.map(plannedOf)),
     ])}
     ${table('Locks', lockColumns(visit, most, hasNames), rows, { id: 'session-table' })}
@@ -223,7 +223,7 @@ export function lockColumns(
     {
       title: 'Break time',
       numeric: true,
-      cell: ({ intervals }) => (breaksOf(intervals).count === 0 ? NONE : minutesText(breaksOf(intervals).total)),
+      cell: ({ intervals }) => (breaksOf(intervals).count === 0 ? '' : minutesText(breaksOf(intervals).total)),
     },
     {
       title: 'Longest stretch',

@@ -64,7 +64,7 @@ const locks: Area<PeriodQuery, ShownWithNow, LockStats> = {
   heading: (visit, shown) =>
     html`<span data-live="state">${headline(visit, shown.active, shown.newest, shown.until, lockVerdict(visit.viewer, shown.judged))}</span>`,
   lead: (visit, { active, newest }) =>
-    active ? html`<span data-live="now">${nowLine(visit, active)}</span>` : newest && lastLine(visit, newest),
+    html`<span data-live="now">${active ? nowLine(visit, active) : newest && lastLine(visit, newest)}</span>`,
   tiles: (viewer, shown) => lockTiles(viewer, shown, shown.endings),
   pictures: ({ viewer }, shown) =>
     isLongerThanWeek(shown.time) ? barPicture(viewer, shareBars(viewer, shown)) : nothing,

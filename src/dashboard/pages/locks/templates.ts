@@ -64,7 +64,7 @@ async function showTemplates(visit: Visit) {
         : html`<section class="card" id="sessions">${legendOf([
             ...Object.entries(OUTCOMES).filter(([look]) => looks.has(look)),
             ...planLegend('goal', planned),
-            ['', 'Each row has its own scale'],
+            looks.size > 0 && ['', 'Each row has its own scale'],
           ])}${table('Lock templates', lockTemplateColumns(viewer, until), shown.rows)}${tableFoot(path, query, shown)}</section>`,
   })
 }
@@ -120,7 +120,7 @@ function lengthsOf({ record, lastTen, runningSince }: TemplateUse, until: number
   const bars = lastTen.toReversed().map(one => ({ length: one.length, look: one.isCompleted ? 'solid' : 'early' }))
   if (runningSince !== undefined && record.isTimeDisplayed && !record.isTestLock)
     bars.push({ length: Math.max(0, until - runningSince), look: 'so-far' })
-  return { bars, planned: [...new Set(rangeOf(record))].filter(length => length > 0 && bars.length > 0) }
+  return { bars, planned: bars.length === 0 ? [] : rangeOf(record) }
 }
 
 function lengthBars(use: TemplateUse, until: number): Html {
@@ -136,10 +136,7 @@ function lengthBars(use: TemplateUse, until: number): Html {
   const [least, longest] = planned.map(y)
   const line = longest === undefined && least !== undefined && levels('goal', [{ x, y: least }])
   const range = longest !== undefined && boxes('usual', [{ x, y: [longest, least ?? 0] }])
-  const texts = bars.map(
-    ({ length, look }) =>
-      `${durationText(length / 1000)}${look === 'solid' ? '' : ` ${OUTCOMES[look]?.toLowerCase()}`}`,
-  )
+  const texts = bars.map(({ length, look }) => `${durationText(length / 1000)} ${OUTCOMES[look]?.toLowerCase()}`)
   return html`${strip(html`${levels('grid', [{ x, y: 100 }])}${range}${drawn}${line}`)}<span class="hidden">${texts.join(', ')}</span>`
 }
 
@@ -175,9 +172,8 @@ async function showTemplate(visit: Visit) {
     return { ...row, ending: row.record && endingOf(session, row.record, record) }
   })
   // A number without a unit tells little: it stands below the others.
-  const [others = [], rules = []] = [true, false].map(is =>
-    shownRules(viewer, record).filter(([, value]) => value.endsWith(NO_UNIT) === is),
-  )
+  const rules = Map.groupBy(shownRules(viewer, record), ([, value]) => value.endsWith(NO_UNIT))
+  const others = rules.get(true) ?? []
   const areNamed = rows.some(row => row.record?.name !== record.name)
   return view({
     owner,
@@ -194,7 +190,7 @@ async function showTemplate(visit: Visit) {
       json: document,
       summary: () => html`
         ${use === undefined || use.last === null ? nothing : useStats(viewer, use)}
-        ${card('Rules', html`${facts(rules)}${others.length > 0 && html`<details class="figures"><summary>${others.map(([name]) => name).join(', ')}</summary><p class="small muted">${others.map(([name, value]) => `${name} ${value}. `)}</p></details>`}${viewer.discreet ? html`<p class="muted">The other rules are not shown while names are hidden.</p>` : nothing}`, { id: 'rules' })}
+        ${card('Rules', html`${facts(rules.get(false) ?? [])}${others.length > 0 && html`<details class="figures"><summary>${others.map(([name]) => name).join(', ')}</summary><p class="small muted">${others.map(([name, value]) => `${name} ${value}. `)}</p></details>`}${viewer.discreet ? html`<p class="muted">The other rules are not shown while names are hidden.</p>` : nothing}`, { id: 'rules' })}
         ${card('Locks with this template', rows.length === 0 ? html`<p class="muted">No lock has started from this template.</p>` : html`${lockTable({ ...visit, viewer: { ...viewer, asOf } }, rows, areNamed)}${tableFoot(path, query, shown)}`, { id: 'sessions' })}
       `,
     }),

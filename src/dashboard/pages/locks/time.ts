@@ -4,7 +4,6 @@ import { breaksOf, type LockInterval } from '../../../stats/intervals.ts'
 import { lockRecords, type LockStats } from '../../../stats/lock-queries.ts'
 import { lockTemplates } from '../../../stats/lock-template-queries.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../contract/time.ts'
-import type { Range } from '../../charts/plane.ts'
 import { type Time, weekVerdicts } from '../parts.ts'
 import { countdownOf, isFreeze } from '../../../stats/status.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
@@ -180,9 +179,10 @@ export function missingEnd(viewer: Viewer, lock: LockStats, owner: number): stri
   return lock.rules?.showsTime === false ? HIDDEN : NONE
 }
 
-/** The shortest and the longest time that a template plans, in milliseconds. */
-export function rangeOf({ isRandomDuration, minDuration, maxDuration, duration }: LockTemplate): Range {
-  return isRandomDuration ? [(minDuration ?? 0) * 1000, (maxDuration ?? 0) * 1000] : [duration * 1000, duration * 1000]
+/** The time that a template plans, in milliseconds, or the shortest and the longest; none if that is 0. */
+export function rangeOf({ isRandomDuration, minDuration, maxDuration, duration }: LockTemplate): readonly number[] {
+  const [least, most] = isRandomDuration ? [minDuration ?? 0, maxDuration ?? 0] : [duration, duration]
+  return least === most ? [most * 1000].filter(length => length > 0) : [least * 1000, most * 1000]
 }
 
 /** How a lock session differs from what was planned, as far as that is known. */

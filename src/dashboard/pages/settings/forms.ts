@@ -16,7 +16,7 @@ export function accountSettings({ viewer, query }: Visit): Html {
     ${setting(saved('Distances', 'units'), nothing, choice('Distances', '/settings', 'units', Object.entries(unitNames), units))}
     ${setting(
       saved('Weekly goal', 'weeklyGoal'),
-      'Repetitions a week, on Overview and Training.',
+      html`Repetitions a week, on Overview and Training.<span class="needs-script"> Saved when you leave the field.</span>`,
       html`
         <form class="row" method="post" action="/settings" data-submit-on-change>
           <input name="weeklyGoal" aria-label="Weekly goal" placeholder="e.g. 2000" size="8" inputmode="numeric" maxlength="6" autocomplete="off" value="${session.weeklyGoal ?? ''}">

@@ -92,7 +92,6 @@ async function showSettings(visit: Visit, problem?: string) {
   const methods = await readSignInMethods(store.reads, accountId, signInAddress(visit))
   return view({
     title: 'Settings',
-    lead: html`<span class="needs-script">Changes are saved at once.</span>`,
     status: problem === undefined ? 200 : 422,
     body: html`
       ${section(

@@ -53,16 +53,16 @@ async function showGone(visit: Visit, problem?: string): Promise<PageResult> {
   const found = await findGone(store, viewer.session.accountId)
   if (found.length === 0) return redirect('/source')
   const numbers = table<GoneRecords>(
-    'What is gone there',
+    'What is no longer there',
     [
       { title: 'Kind', cell: ({ kind }) => kindName(kind) },
-      { title: 'Gone there', numeric: true, cell: ({ count }) => numberText(count) },
+      { title: 'No longer there', numeric: true, cell: ({ count }) => numberText(count) },
       { title: 'You have', numeric: true, cell: ({ total }) => numberText(total) },
     ],
     found,
     { look: 'compact' },
   )
-  const title = 'Remove what is gone there'
+  const title = 'Remove what is no longer there'
   const text = html`<p>That server does not have these records any more. They were missing twice, a day apart, and it does not know their numbers.</p>`
   if (!(await mayWriteRecords(store))) {
     return commandInstead(visit, title, html`${text}${numbers}`, 'pull prune')

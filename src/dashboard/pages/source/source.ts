@@ -193,8 +193,9 @@ function summaryOf({ viewer, now }: Visit, { rows, gone, setAside, completedAt }
   if (known === left && completedAt === null) return NOTHING_YET
   const time = completedAt === null ? undefined : momentText(viewer, Date.parse(completedAt), now)
   return dotted(
-    `${before}${numberText(Math.max(0, known - setAside))} ${setAside > 0 ? 'stored' : `of ${countText(known, 'record')}`}${left > 0 ? `, ${numberText(left)} of them no longer there` : ''}`,
+    `${before}${numberText(Math.max(0, known - setAside))} ${setAside > 0 ? 'stored' : `of ${countText(known, 'record')}`}`,
     setAside > 0 && `${numberText(setAside)} could not be stored`,
+    left > 0 && `${numberText(left)} no longer there, kept here`,
     time === undefined ? 'no complete copy yet' : `${setAside > 0 ? '' : 'complete '}as of ${time}`,
   )
 }
@@ -300,7 +301,7 @@ function actionsOf(visit: Visit, connection: Connection, source: SourceStatus | 
     <div class="buttons">
       ${needsKey ? link('key', 'Change key', true) : nothing}
       ${canGoOn ? button('continue', 'Continue', true) : nothing}
-      ${state === 'waiting' || state === 'due' ? html`${button('pull', needsKey ? 'Try now' : 'Copy now')}${!needsKey && button('stop', 'Stop copying')}` : nothing}
+      ${state === 'waiting' || state === 'due' ? html`${!needsKey && html`${button('pull', 'Copy now')}${button('stop', 'Stop copying')}`}` : nothing}
     </div>
     <details>
       <summary>More</summary>

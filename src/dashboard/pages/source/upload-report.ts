@@ -140,7 +140,7 @@ function samplesCard({ viewer }: Visit, upload: Upload): Html {
   const note = html`<p class="muted">What a file replaces cannot be brought back from here.</p>`
   const shown = html`<div class="stack">${tables}${samples.some(isChange) && note}</div>`
   const all = sum(preview?.kinds.map(({ added, changed }) => added + changed) ?? [])
-  const first = samples.length < all ? `The first ${numberText(samples.length)} of ${numberText(all)}, as` : 'As'
+  const first = samples.length < all ? `${numberText(samples.length)} of ${numberText(all)}, as` : 'As'
   return card(`${first} they would be stored`, shown, { id: 'samples' })
 }
 

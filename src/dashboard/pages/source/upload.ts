@@ -235,6 +235,18 @@ function readyBody(visit: Visit, upload: Upload): Html {
   const deleted = deletedIn(upload).length
   return html`
     ${upload.failure === null ? nothing : html`<p class="problem" role="alert">${failureText(upload)} Nothing was stored.</p>`}
+    ${shown}
+    ${
+      deleted === 0
+        ? nothing
+        : html`
+      <form class="card stack" method="post" action="/source/upload/allow">
+        <input type="hidden" name="id" value="${upload.id}">
+        <p>${countText(deleted, 'record')} of the file ${deleted === 1 ? 'was' : 'were'} deleted here and ${deleted === 1 ? 'stays' : 'stay'} away.</p>
+        <div class="buttons"><button>Restore</button></div>
+      </form>
+    `
+    }
     <div class="card stack">
       ${
         news > 0
@@ -253,18 +265,6 @@ function readyBody(visit: Visit, upload: Upload): Html {
       }
       <p class="muted">The file is deleted from this service at ${dateTime(visit.viewer, upload.received_at + KEPT_MS)}, if you have not decided by then.</p>
     </div>
-    ${shown}
-    ${
-      deleted === 0
-        ? nothing
-        : html`
-      <form class="card stack" method="post" action="/source/upload/allow">
-        <input type="hidden" name="id" value="${upload.id}">
-        <p>${countText(deleted, 'record')} of the file ${deleted === 1 ? 'was' : 'were'} deleted here and ${deleted === 1 ? 'stays' : 'stay'} away.</p>
-        <div class="buttons"><button>Restore</button></div>
-      </form>
-    `
-    }
   `
 }
 

@@ -169,7 +169,7 @@ async function showProgram(visit: Visit) {
   const time = inParts(timeSince(sessions, now, viewer), now, viewer)
   const [summary, runs] = await Promise.all([
     history.summary(selection, boundaries(time.parts)),
-    programRuns(visit, program, sessions),
+    sessions.length === 0 ? undefined : programRuns(visit, program, sessions),
   ])
   const tagline = freeText(viewer, program.tagline)
   const count = sum(program.Segment.map(({ repeat }) => Math.max(1, repeat)))
@@ -188,7 +188,7 @@ async function showProgram(visit: Visit) {
     lead: dotted(
       (program.isActive || program.isPublic) && stateMarks(program),
       tagline !== '' && tagline,
-      `${countText(count, 'segment')}: ${lengthText(program.Segment)}`,
+      count === 0 ? 'No segments' : `${countText(count, 'segment')}: ${lengthText(program.Segment)}`,
     ),
     body: recordTabs(visit, {
       owner: program.ownerId,
@@ -196,7 +196,7 @@ async function showProgram(visit: Visit) {
       json: document,
       summary: () => html`
         ${
-          sessions.length === 0
+          runs === undefined
             ? html`<p class="card muted">No sessions with this program yet.</p>`
             : html`${stats(
                 runs.verdict,
@@ -229,7 +229,9 @@ function programFacts(viewer: Viewer, program: TrainingTemplate): Html {
 /** `Warm-up 3 min, 3 × Training 3 min, …`, as they are run. */
 function segmentsText(viewer: Viewer, segments: readonly TemplateSegment[]): string {
   const texts = segments.slice(0, MAX_ROWS).map(segment => {
-    const text = `${typeName(viewer, segment.type)} ${lengthText([{ ...segment, repeat: 1 }])}`
+    const { type, passFailEnabled, passGradeThreshold: least = 0 } = segment
+    const passes = passFailEnabled === false || least === 0 ? '' : ` (passes at ${percentText(least)})`
+    const text = `${typeName(viewer, type)} ${lengthText([{ ...segment, repeat: 1 }])}${passes}`
     return unbroken(segment.repeat > 1 ? `${numberText(segment.repeat)} × ${text}` : text)
   })
   return `${texts.join(', ') || 'none'}${segments.length > MAX_ROWS ? ', …' : ''}`

@@ -58,6 +58,7 @@ async function showSession(visit: Visit) {
   const when = Date.parse(program?.updatedAt ?? '') > session.at ? ', as the program has it now' : ''
   const usual = usualOfProgram(sessions, own, ({ grade }) => grade)
   const rank = gradeRank(sessions, session, now)
+  const graded = sum(session.types.map(({ grades }) => grades.length))
   const title = recordName(viewer, 'training', record)
   const isNamed = session.program !== 0 && title !== names.nameOf(session.program)
   return view({
@@ -87,8 +88,7 @@ async function showSession(visit: Visit) {
             dotted(
               session.passed ? nothing : failedNote(viewer, record.TrainerSegment, program),
               gradeNote(session.grade, usual, rank),
-              session.grade !== null &&
-                `mean of ${countText(sum(session.types.map(({ grades }) => grades.length)), 'segment')}`,
+              graded > 1 && `mean of ${countText(graded, 'segment')}`,
             ),
           ),
           ...amountStats(visit, sessions, own, session, segments, passing),
@@ -203,13 +203,14 @@ function amountStats(
   const passed = judged.filter(segment => segment.passed).length
   const others = segments.filter(segment => !isJudged(segment))
   const usual = usualOfProgram(sessions, own, ({ reps }) => reps)
+  const more = judged.length === 0 ? countText(others.length, 'segment') : `${numberText(others.length)} more`
   return [
     stat('Repetitions', numberText(session.reps), usual && usualNote(session.reps, usual, { text: numberText })),
     stat('Distance', distanceOf(viewer, session)),
     stat(
       'Segments passed',
       judged.length === 0 ? NONE : `${numberText(passed)} of ${numberText(judged.length)}`,
-      others.length === 0 ? undefined : `${numberText(others.length)} more without a passing grade`,
+      others.length === 0 ? undefined : `${more} without a passing grade`,
     ),
   ]
 }

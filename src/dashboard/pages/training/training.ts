@@ -206,7 +206,7 @@ function typeNote(viewer: Viewer, { type }: TrainingQuery): Html {
   return html`<p class="muted">Grades, repetitions and distances are of segments of the type ${typeName(viewer, type)} only. Results are of whole sessions.</p>`
 }
 
-/** `Since the beginning, median grade: 66 % (1–14 Jan 2022) → 92 % (17–30 Sept)`: of the first days and of as many last ones, the fewest in which both have five grades, each a link to its days; undefined unless they differ. */
+/** `Since the beginning, median grade: 66 % (1–14 Jan 2022) → 92 % (17–30 Sept)`: of the first 14, 28, 91 or 364 days, or half of all, and of as many last ones, the fewest of which both have five grades, each a link to its days; undefined unless they differ. */
 function gradeNews({ timeZone }: Viewer, { query, today, everything }: ShownTraining): Html | undefined {
   const clock = zoneClock(timeZone)
   const begin = clock.dayOf(everything[0]?.at ?? 0)
