@@ -337,6 +337,7 @@ test('a program shows what fails: the grades of the last ten sessions, shaded by
     const [from = NaN, to] = one.match(/\d{4}-\d\d-\d\d/g)?.map(day => Date.parse(day)) ?? []
     return (to ?? from) - from
   })
+  assert.ok((lengths[0] ?? 0) > 0)
   assert.equal(lengths[0], lengths[1])
   assert.equal(dataOf((await ann.reader.get(address.replaceAll('&amp;', '&'))).text).get(of), Number(value))
   assert.match(text, /Sessions passed 12 of 12 100 % All sessions/)
