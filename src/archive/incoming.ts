@@ -570,7 +570,7 @@ const MAX_READ_LINES = 1000
 const MAX_INVALID = 100_000
 const MAX_WRITTEN_ROWS = 100
 /** How many records of a kind a preview shows. */
-const SAMPLES = 2
+const SAMPLES = 3
 const MAX_BATCH_CHARACTERS = 1024 * 1024
 
 /** What `add` knows of a line, whether it can be stored or not. */

@@ -27,11 +27,10 @@ export async function withUses(store: Store, templates: readonly StoredTemplate<
       /** Those that ended, and how many of them not early. */
       sessions: sum(counts.map(({ sessions }) => sessions)),
       completed: sum(counts.map(({ done }) => done)),
-      /** Of the last ten that ended, the newest first, those whose end is known, with how many milliseconds they lasted. */
+      /** Of the last ten that ended, the newest first: how many milliseconds they lasted, null where that is not known. */
       lastTen: ended
         .slice(0, LATEST)
-        .filter(({ length }) => length > 0)
-        .map(({ length, early }) => ({ length, isCompleted: early === 0 })),
+        .map(({ length, early }) => ({ length: length > 0 ? length : null, isCompleted: early === 0 })),
       /** When one began that is running. */
       runningSince: newest.find(({ running }) => running > 0)?.at,
       /** When a session with it began last; null when there was none. */

@@ -78,7 +78,7 @@ test('what cannot be stored is listed by its reason, all of it in a file, and th
   const wrong = { ...lockTemplate(9, 1), data: undated }
   await upload(service.url, ann, { a: ndjson([lockTemplate(1, 1), 'no json', wrong, wrong, '=HYPERLINK("x")']) })
   const page = textOf(await settledPage(ann))
-  assert.match(page, /4 lines would be rejected/)
+  assert.match(page, /4 lines cannot be stored/)
   assert.match(page, /is not valid JSON 2 2, 5/)
   const { text, headers } = await ann.get('/source/upload/rejected.csv')
   assert.match(headers.get('Content-Disposition') ?? '', /attachment; filename="rejected\.csv"/)
@@ -215,7 +215,7 @@ test('saved responses are stored as records of the account that sent them, sever
     /Lock templates 1\sJan(\s2026)? 1\sJan(\s2026)? 2 new, 1 the same Training sessions 16\sFeb(\s2026)? 16\sFeb(\s2026)? 1 new /,
   )
   assert.match(page, /Left out: 2 records of other accounts\./)
-  assert.match(page, /1 line would be rejected.+ Where duration is missing.+ 1 file 1: 3 /)
+  assert.match(page, /1 line cannot be stored.+ Where duration is missing.+ 1 file 1: 3 /)
   assert.doesNotMatch(page, /cut off/)
   assert.match((await ann.get('/source/upload/rejected.csv')).text, /^file 1: 3,lock-template,3,duration is missing/m)
   await decide(ann, 'store')

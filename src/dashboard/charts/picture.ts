@@ -46,8 +46,11 @@ export function legendOf(items: readonly (LegendItem | false)[]): Html {
 }
 
 /** Of dots, of which those that were not passed are hollow. */
-export function resultLegend(passed: readonly boolean[]): (LegendItem | false)[] {
-  return passed.length === 0 ? [] : [['filled', 'Passed'], !passed.every(Boolean) && ['hollow', 'Not passed']]
+export function resultLegend(
+  passed: readonly boolean[],
+  [yes, no]: readonly [yes: string, no: string] = ['Passed', 'Not passed'],
+): (LegendItem | false)[] {
+  return passed.length === 0 ? [] : [['filled', yes], !passed.every(Boolean) && ['hollow', no]]
 }
 
 /** A mark as pictures draw it, beside the text that says what it means. */

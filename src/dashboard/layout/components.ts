@@ -106,7 +106,13 @@ export interface TableColumn<Row> {
   readonly before?: string
   /** The unit after it; by the row where it has a plural. */
   readonly unit?: string | ((row: Row) => string)
+  /** Not shown on tablets and paper. */
+  readonly isWide?: boolean
 }
+
+/** Numbers on the first and on the second line of narrow screens. */
+export const FIRST = { numeric: true, line: 'first' } as const
+export const SECOND = { numeric: true, line: 'second' } as const
 
 interface TableOptions<Row> {
   readonly id?: string
@@ -129,15 +135,19 @@ export function table<Row>(
     attributes,
   }: TableOptions<Row> = {},
 ): Html {
-  const cellAttributes = ({ numeric = false, line, before, unit: given }: TableColumn<Row>, row: Row) => {
+  const classOf = ({ numeric = false, isWide = false }: TableColumn<Row>, line?: string) => {
+    const names = [numeric && 'number', isWide && 'wide', line !== undefined && `${line}-line`].filter(Boolean)
+    return names.length > 0 && html` class="${names.join(' ')}"`
+  }
+  const cellAttributes = (column: TableColumn<Row>, row: Row) => {
+    const { line, before, unit: given } = column
     const unit = typeof given === 'function' ? given(row) : given
-    const names = [...(numeric ? ['number'] : []), ...(line === undefined ? [] : [`${line}-line`])]
-    return html`${names.length === 0 ? nothing : html` class="${names.join(' ')}"`}${unit === undefined ? nothing : html` data-unit="${unit}"`}${before === undefined ? nothing : html` data-before="${before}"`}`
+    return html`${classOf(column, line)}${unit === undefined ? nothing : html` data-unit="${unit}"`}${before === undefined ? nothing : html` data-before="${before}"`}`
   }
   return html`
     <div class="scroll" role="region" aria-label="${name}" tabindex="0">
       <table${id === undefined ? nothing : html` id="${id}"`}${look === undefined ? nothing : html` class="${look}"`}>
-        <thead><tr>${columns.map(column => html`<th scope="col"${column.numeric === true ? html` class="number"` : nothing}${column.sorted === undefined ? nothing : html` aria-sort="${column.sorted}"`}>${column.title}</th>`)}</tr></thead>
+        <thead><tr>${columns.map(column => html`<th scope="col"${classOf(column)}${column.sorted === undefined ? nothing : html` aria-sort="${column.sorted}"`}>${column.title}</th>`)}</tr></thead>
         <tbody>${rows.map(row => html`<tr${attributes?.(row)}>${columns.map(column => html`<td${cellAttributes(column, row)}>${column.cell(row)}${attributes === undefined ? CELL_END : nothing}`)}</tr>`)}</tbody>
       </table>
     </div>

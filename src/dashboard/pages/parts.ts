@@ -247,7 +247,7 @@ export interface PartRow {
   readonly index: number
 }
 
-/** `Least completed: Five day lock, 8 of 12 (67 %)`: that with the smallest share. */
+/** `Least completed in the last ten: Five day lock, 6 of 10 (60 %)`: that with the smallest share. */
 export function leastNews(
   all: readonly { readonly name: () => Html; readonly done: number; readonly of: number }[],
   [done, allDone]: readonly [done: string, allDone: string],
@@ -257,6 +257,13 @@ export function leastNews(
   const ofAll = unbroken(`${numberText(least.done)} of ${numberText(least.of)} (${partText(least.done, least.of)})`)
   const text = least.done === least.of ? allDone : html`Least ${done}: ${least.name()}, ${ofAll}`
   return html`<span class="news">${text}</span>`
+}
+
+/** `6 of 10` of the last ten, and below it `67 % of all 12` where there are more. */
+export function doneText(ten: { readonly done: number; readonly of: number }, done: number, of: number): Html {
+  const all =
+    of > ten.of && html`<br><small class="wide muted nowrap">${partText(done, of)} of all ${numberText(of)}</small>`
+  return html`<b>${ten.done} of ${ten.of}</b>${all}`
 }
 
 /** Marks without axes. */
@@ -356,7 +363,12 @@ export function partFigures(
 }
 
 /** The pale band behind marks: at the middle of each part, what is usual there. */
-export function rangeBand(space: Plane, parts: readonly Place[], ranges: readonly (Usual | undefined)[]): Html {
+export function rangeBand(
+  space: Plane,
+  parts: readonly Place[],
+  ranges: readonly (Usual | undefined)[],
+  look = 'usual',
+): Html {
   const edges = ranges.flatMap((range, index): (Edges | null)[] => {
     const part = parts[index]
     if (range === undefined || part === undefined) return [null]
@@ -366,7 +378,7 @@ export function rangeBand(space: Plane, parts: readonly Place[], ranges: readonl
     const places = [...(isEnd(index - 1) ? [left] : []), (left + right) / 2, ...(isEnd(index + 1) ? [right] : [])]
     return places.map(x => ({ x, low, high }))
   })
-  return edges.length === 0 ? nothing : band('usual', edges)
+  return edges.length === 0 ? nothing : band(look, edges)
 }
 
 export function breakLegend(breaks: Html): LegendItem[] {
@@ -451,7 +463,7 @@ function planeOf(viewer: Viewer, bars: Bars, usual: readonly (Usual | undefined)
 const MIN_SHORT = 100_000
 const COMPACT = numberFormat({ notation: 'compact' })
 
-/** What is usual is behind the bars; behind one that is running, what is usual by now. */
+/** What is usual is behind the bars, its edges above them; of one that is running, what is usual by now. */
 function drawingOf(space: Plane, shown: Bars, usual: readonly (Usual | undefined)[]): Html {
   const { y } = space
   const { series, goal, byNow } = shown
@@ -472,7 +484,7 @@ function drawingOf(space: Plane, shown: Bars, usual: readonly (Usual | undefined
     })
   })
   const looks = [...Map.groupBy(bars, ({ look }) => look)]
-  return html`${rangeBand(space, parts, ranges)}${looks.map(([look, ofLook]) => boxes(look, ofLook))}${
+  return html`${rangeBand(space, parts, ranges)}${looks.map(([look, ofLook]) => boxes(look, ofLook))}${rangeBand(space, parts, ranges, 'edges')}${
     goal === undefined || last === undefined ? nothing : levels('goal', [{ x: placeOf(space, last), y: y(goal.value) }])
   }${barTexts(space, shown, ranges)}`
 }

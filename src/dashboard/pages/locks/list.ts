@@ -16,7 +16,7 @@ import type { LockSession } from '../../../contract/lock-sessions.ts'
 import { boxes, patterns, type Range, tickAt } from '../../charts/plane.ts'
 import { type LegendItem, legendOf } from '../../charts/picture.ts'
 import { breaksOf, totalsOf } from '../../../stats/intervals.ts'
-import { type TableColumn, fieldColumns, table, TYPED, paginate, tableFoot } from '../../layout/components.ts'
+import { SECOND, type TableColumn, fieldColumns, table, TYPED, paginate, tableFoot } from '../../layout/components.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
 import { label } from '../../text/labels.ts'
 import { recordName } from '../../text/names.ts'
@@ -132,16 +132,16 @@ export function lockTable(visit: Visit, rows: readonly LockRow[], hasNames = tru
     ${legendOf([
       ['solid', stateName('locked', visit.viewer)],
       ['break', 'Open or on a break'],
-      ...planLegend('tick', rows.map(plannedOf)),
+      ...planLegend(rows.map(plannedOf)),
     ])}
     ${table('Locks', lockColumns(visit, most, hasNames), rows, { id: 'session-table' })}
   `
 }
 
 /** What marks at bars of lengths are: a line at what was planned, an area from the shortest to the longest of what was planned at random. */
-export function planLegend(line: 'tick' | 'goal', planned: readonly (readonly number[])[]): (LegendItem | false)[] {
+export function planLegend(planned: readonly (readonly number[])[]): (LegendItem | false)[] {
   return [
-    planned.some(({ length }) => length === 1) && [line, 'Planned'],
+    planned.some(({ length }) => length === 1) && ['tick', 'Planned'],
     planned.some(({ length }) => length === 2) && ['usual', 'Planned, shortest to longest'],
   ]
 }
@@ -193,7 +193,11 @@ export function lockColumns(
       cell: row => html`<a href="/locks/${row.id}">${(hasNames ? named : started)(row)}</a>${marksOf(viewer, row)}`,
     },
     ...(hasNames ? [{ title: label('startDate'), line: 'second', cell: started } as const] : []),
-    { title: label('endDate'), cell: row => (knownEnd(row) === null ? NONE : dateText(viewer, knownEnd(row) ?? 0)) },
+    {
+      title: label('endDate'),
+      isWide: true,
+      cell: row => (knownEnd(row) === null ? NONE : dateText(viewer, knownEnd(row) ?? 0)),
+    },
     {
       title: html`Lasted${most > 0 && barEnds('0', durationText(most / 1000))}`,
       numeric: most === 0,
@@ -204,25 +208,21 @@ export function lockColumns(
         const lasted = lengthOf(row, until)
         const text = lasted === undefined ? NONE : durationText(lasted / 1000)
         if (most === 0 || lasted === undefined) return text
-        const x = (length: number) => length && Math.max(1, (length * 100) / most)
-        const bar = (look: string, ...ends: Range) => boxes(look, [{ x: ends, y: [0, 100] }])
-        const bars = intervals.length > 0 && html`${bar('solid', 0, x(locked))}${bar('break', x(locked), x(lasted))}`
-        const [least = 0, longest] = plannedOf(row).map(x)
-        if (longest === undefined) return spanCell(text, html`${bars}${least > 0 && tickAt(least)}`)
-        return spanCell(text, html`${boxes('usual', [{ x: [least, longest], y: [-20, 120] }])}${bars}`)
+        const bar = intervals.length === 0 ? (['solid', 0] as const) : (['solid', locked, lasted] as const)
+        return lengthCell(text, most, bar, plannedOf(row))
       },
     },
     ...(most > 0 ? [] : [{ title: stateName('locked', viewer), numeric: true, cell: lockedText }]),
     {
       title: 'Breaks',
-      numeric: true,
-      line: 'second',
+      ...SECOND,
       unit: ({ intervals }) => (breaksOf(intervals).count === 1 ? '\u00a0break' : '\u00a0breaks'),
       cell: ({ intervals }) => (intervals.length === 0 ? NONE : numberText(breaksOf(intervals).count)),
     },
     {
       title: 'Break time',
       numeric: true,
+      isWide: true,
       cell: ({ intervals }) => (breaksOf(intervals).count === 0 ? '' : minutesText(breaksOf(intervals).total)),
     },
     {
@@ -232,6 +232,18 @@ export function lockColumns(
     },
     ...fieldColumns<LockRow>(viewer, lockFields),
   ]
+}
+
+type LengthBar = readonly [look: string, length: number, withBreaks?: number]
+
+/** In a cell, a length, its bar, and what was planned: all in milliseconds, drawn up to `most`. */
+export function lengthCell(text: Part, most: number, [look, end, all]: LengthBar, planned: readonly number[]): Html {
+  const x = (length: number) => length && Math.max(1, (length * 100) / most)
+  const bar = (look: string, ...ends: Range) => boxes(look, [{ x: ends, y: [0, 100] }])
+  const drawn = html`${bar(look, 0, x(end))}${all !== undefined && bar('break', x(end), x(all))}`
+  const [least = 0, longest] = planned.map(x)
+  if (longest === undefined) return spanCell(text, html`${drawn}${least > 0 && tickAt(least)}`)
+  return spanCell(text, html`${boxes('usual', [{ x: [least, longest], y: [-20, 120] }])}${drawn}`)
 }
 
 /** What is not as with most sessions. Discreet mode hides rules. */

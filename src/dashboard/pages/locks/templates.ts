@@ -4,14 +4,16 @@ import { readKnownTime, countedUntil } from '../../../stats/known-time.ts'
 import { lockHistory } from '../../../stats/lock-history.ts'
 import { lockRecords, someLocks } from '../../../stats/lock-queries.ts'
 import { lockTemplates, type TemplateUse, withUses } from '../../../stats/lock-template-queries.ts'
-import { boxes, levels } from '../../charts/plane.ts'
+import { resultDots } from '../../charts/plane.ts'
 import { medianOf } from '../../../contract/numbers.ts'
-import { legendOf } from '../../charts/picture.ts'
+import { legendOf, resultLegend } from '../../charts/picture.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
 import { label } from '../../text/labels.ts'
 import { personName, personOf, recordName } from '../../text/names.ts'
 import { type DashboardPage, view, type Viewer, type Visit } from '../../page.ts'
 import {
+  FIRST,
+  SECOND,
   card,
   facts,
   mainStat,
@@ -27,8 +29,8 @@ import {
 } from '../../layout/components.ts'
 import { BLANK, dateText, durationText, numberText, partText, unbroken } from '../../text/text.ts'
 import { stateName } from './states.ts'
-import { lockRow, lockTable, planLegend } from './list.ts'
-import { leastNews, strip } from '../parts.ts'
+import { lengthCell, lockRow, lockTable, planLegend } from './list.ts'
+import { barEnds, doneText, leastNews, strip } from '../parts.ts'
 import { endingOf, rangeOf } from './time.ts'
 
 const OF_TEMPLATES = { section: 'lockTemplates', area: 'lkbx' } as const
@@ -45,14 +47,14 @@ async function showTemplates(visit: Visit) {
   const shown = paginate(used, query)
   const until = countedUntil(viewer.asOf, now)
   const lengths = shown.rows.map(use => lengthsOf(use, until))
-  const looks = new Set(lengths.flatMap(({ bars }) => bars.map(({ look }) => look)))
   const planned = lengths.map(one => one.planned)
+  const most = Math.max(0, ...lengths.flatMap(({ median = 0, soFar = 0 }) => [median, soFar]), ...planned.flat())
   for (const owner of shown.rows.flatMap(({ owners }) => owners)) pageAccess.note('lkbx', owner)
   return view({
     title: 'Lock templates',
     lead: leastNews(
-      used.map(({ record, sessions: of, completed: done }) => ({ name: () => linkTo(viewer, record), done, of })),
-      ['completed', 'All locks were completed'],
+      used.map(use => ({ name: () => linkTo(viewer, use.record), ...tenOf(use) })),
+      ['completed in the last ten', 'The last ten locks with each template were completed'],
     ),
     body:
       all.length === 0
@@ -62,47 +64,48 @@ async function showTemplates(visit: Visit) {
             'This page will show the rules that lock sessions start from: how long they last, when breaks are due, and what changes their length.',
           )
         : html`<section class="card" id="sessions">${legendOf([
-            ...Object.entries(OUTCOMES).filter(([look]) => looks.has(look)),
-            ...planLegend('goal', planned),
-            looks.size > 0 && ['', 'Each row has its own scale'],
-          ])}${table('Lock templates', lockTemplateColumns(viewer, until), shown.rows)}${tableFoot(path, query, shown)}</section>`,
+            ...resultLegend(
+              shown.rows.flatMap(({ lastTen }) => lastTen.map(one => one.isCompleted)),
+              OUTCOMES,
+            ),
+            lengths.some(({ median }) => median !== undefined) && ['solid', 'Median length'],
+            lengths.some(({ soFar }) => soFar !== undefined) && ['so-far', 'So far'],
+            ...planLegend(planned),
+          ])}${table('Lock templates', lockTemplateColumns(viewer, until, most), shown.rows)}${tableFoot(path, query, shown)}</section>`,
   })
 }
 
-/** The columns of templates; `withUses` has sorted their rows. */
-export function lockTemplateColumns(viewer: Viewer, until: number): TableColumn<TemplateUse>[] {
+/** The columns of templates, which `withUses` has sorted. Bars are drawn up to `most` milliseconds, if it is more than 0. */
+export function lockTemplateColumns(viewer: Viewer, until: number, most = 0): TableColumn<TemplateUse>[] {
   return [
     {
       title: label('name'),
       line: 'first',
       cell: ({ record, runningSince }) =>
-        html`${linkTo(viewer, record)}${runningSince === undefined ? nothing : html` <span class="state on">In use, ${durationText(Math.max(0, until - runningSince) / 1000)} so far</span>`}${record.isTestLock ? html` <span class="state">${label('isTestLock')}</span>` : nothing}<div class="small muted">${dotted(`${lengthText(record)} planned`, breaksRule(viewer, record))}</div>`,
+        html`${linkTo(viewer, record)}${runningSince === undefined ? nothing : html` <span class="state on">In use</span>`}${record.isTestLock ? html` <span class="state">${label('isTestLock')}</span>` : nothing}<div class="small muted">${dotted(`${lengthText(record)} planned`, breaksRule(viewer, record))}</div>`,
     },
-    { title: 'Last ten', line: 'second', cell: use => lengthBars(use, until) },
+    { title: 'Last ten', line: 'second', cell: outcomes },
     {
       title: stateName('completed', viewer),
-      numeric: true,
-      line: 'first',
+      ...FIRST,
       unit: '\u00a0completed',
-      cell: use =>
-        use.sessions === 0
-          ? BLANK
-          : html`<b>${completedText(use)}</b><br><small class="wide muted">${partText(use.completed, use.sessions)}</small>`,
+      cell: use => (use.sessions === 0 ? BLANK : doneText(tenOf(use), use.completed, use.sessions)),
     },
     {
-      title: 'Median length',
-      numeric: true,
+      title: html`Median length${most > 0 && barEnds('0', durationText(most / 1000))}`,
       line: 'second',
-      unit: '\u00a0median',
-      cell({ lastTen }) {
-        const median = medianOf(lastTen.map(({ length }) => length))
-        return median === undefined ? BLANK : durationText(median / 1000)
+      unit: use => (lengthsOf(use, until).median === undefined ? '' : '\u00a0median'),
+      cell(use) {
+        const { median, soFar, planned } = lengthsOf(use, until)
+        const length = median ?? soFar
+        if (length === undefined) return BLANK
+        const text = html`${durationText(length / 1000)}${median === undefined && html`<br> <small class="muted">so far</small>`}`
+        return most === 0 ? text : lengthCell(text, most, [median === undefined ? 'so-far' : 'solid', length], planned)
       },
     },
     {
       title: 'Last started',
-      numeric: true,
-      line: 'second',
+      ...SECOND,
       before: 'last started ',
       cell: ({ last }) => (last === null ? 'never' : dateText(viewer, last)),
     },
@@ -113,31 +116,26 @@ function linkTo(viewer: Viewer, record: LockTemplate): Html {
   return html`<a href="/lock-templates/${record.id}">${recordName(viewer, 'lockTemplate', record)}</a>`
 }
 
-const OUTCOMES: Readonly<Record<string, string>> = { solid: 'Completed', early: 'Not completed', 'so-far': 'So far' }
+const OUTCOMES = ['Completed', 'Not completed'] as const
 
-/** How long the last ten locks were, and the running one so far; and what is planned: a length, or the shortest and the longest. */
-function lengthsOf({ record, lastTen, runningSince }: TemplateUse, until: number) {
-  const bars = lastTen.toReversed().map(one => ({ length: one.length, look: one.isCompleted ? 'solid' : 'early' }))
-  if (runningSince !== undefined && record.isTimeDisplayed && !record.isTestLock)
-    bars.push({ length: Math.max(0, until - runningSince), look: 'so-far' })
-  return { bars, planned: bars.length === 0 ? [] : rangeOf(record) }
+function tenOf({ lastTen }: TemplateUse) {
+  return { done: lastTen.filter(({ isCompleted }) => isCompleted).length, of: lastTen.length }
 }
 
-function lengthBars(use: TemplateUse, until: number): Html {
-  const { bars, planned } = lengthsOf(use, until)
-  if (bars.length === 0) return nothing
-  const most = Math.max(1, ...planned, ...bars.map(({ length }) => length))
-  const y = (length: number) => 100 - (length * 100) / most
-  const step = 100 / Math.max(10, bars.length)
-  const x = [0, bars.length * step] as const
-  const drawn = bars.map(({ length, look }, index) =>
-    boxes(look, [{ x: [(index + 0.15) * step, (index + 0.85) * step], y: [Math.min(95, y(length)), 100] }]),
-  )
-  const [least, longest] = planned.map(y)
-  const line = longest === undefined && least !== undefined && levels('goal', [{ x, y: least }])
-  const range = longest !== undefined && boxes('usual', [{ x, y: [longest, least ?? 0] }])
-  const texts = bars.map(({ length, look }) => `${durationText(length / 1000)} ${OUTCOMES[look]?.toLowerCase()}`)
-  return html`${strip(html`${levels('grid', [{ x, y: 100 }])}${range}${drawn}${line}`)}<span class="hidden">${texts.join(', ')}</span>`
+/** The median of the last ten locks, how long one has been running, and what is planned: a length, or the shortest and the longest. */
+function lengthsOf({ record, lastTen, runningSince }: TemplateUse, until: number) {
+  const median = medianOf(lastTen.flatMap(({ length }) => length ?? []))
+  const isShown = runningSince !== undefined && record.isTimeDisplayed && !record.isTestLock
+  const soFar = isShown && median === undefined ? Math.max(0, until - runningSince) : undefined
+  return { median, soFar, planned: (median ?? soFar) === undefined ? [] : rangeOf(record) }
+}
+
+/** A dot for each of the last ten locks, the last one at the end. */
+function outcomes({ lastTen }: TemplateUse): Html {
+  if (lastTen.length === 0) return nothing
+  const points = lastTen.toReversed().map(({ isCompleted }, at) => ({ at, value: 0, isPassed: isCompleted }))
+  const texts = points.map(({ isPassed }) => OUTCOMES[isPassed ? 0 : 1].toLowerCase())
+  return html`${strip(resultDots({ x: at => 4 + at * 10, y: () => 50 }, points), 16)}<span class="hidden">${texts.join(', ')}</span>`
 }
 
 /** `1 h break every 12 h`, `no breaks`. Discreet mode hides rules. */
@@ -146,11 +144,6 @@ function breaksRule({ discreet }: Viewer, { isBreakEnabled, breakMaximum, breakR
   return isBreakEnabled
     ? `${durationText(breakMaximum)} break every ${durationText(breakRegularity, Infinity)}`
     : 'no breaks'
-}
-
-/** `8 of 12` that ended. */
-function completedText({ sessions, completed }: TemplateUse): string {
-  return unbroken(`${numberText(completed)} of ${numberText(sessions)}`)
 }
 
 async function showTemplate(visit: Visit) {
@@ -199,13 +192,13 @@ async function showTemplate(visit: Visit) {
 
 function useStats(viewer: Viewer, use: TemplateUse): Html {
   const { last, sessions, completed } = use
-  const lengths = use.lastTen.map(({ length }) => length)
+  const lengths = use.lastTen.flatMap(({ length }) => length ?? [])
   const lengthOf = (length = 0) => durationText(length / 1000)
   return stats(
     sessions > 0 &&
       mainStat(
         stateName('completed', viewer),
-        completedText(use),
+        unbroken(`${numberText(completed)} of ${numberText(sessions)}`),
         completed === sessions ? undefined : `${partText(completed, sessions)} of those that ended`,
       ),
     lengths.length > 1 &&

@@ -60,7 +60,6 @@ async function showGone(visit: Visit, problem?: string): Promise<PageResult> {
       { title: 'You have', numeric: true, cell: ({ total }) => numberText(total) },
     ],
     found,
-    { look: 'compact' },
   )
   const title = 'Remove what is no longer there'
   const text = html`<p>That server does not have these records any more. They were missing twice, a day apart, and it does not know their numbers.</p>`
@@ -182,7 +181,6 @@ function typedTable({ viewer }: Visit, typed: readonly TypedSession[]): Html {
       { title: 'From the server', cell: ({ kind, copied }) => link(kind, copied) },
     ],
     typed,
-    { look: 'compact' },
   )
 }
 

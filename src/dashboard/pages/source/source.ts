@@ -265,7 +265,6 @@ function roundOf({ viewer, now }: Visit, connection: Connection, source: SourceS
       sourceLists
         .map(({ kind }) => known.get(kind) ?? { kind, read: 0, total: isFurther ? (source.rows[kind] ?? 0) : null })
         .filter(({ total }) => total !== 0),
-      { look: 'compact' },
     )}
   `
 }
@@ -352,11 +351,7 @@ function arrivals({ viewer }: Visit, server: string, rounds: readonly Round[], f
     table<Row>(
       'What came in',
       [
-        {
-          title: 'When',
-          line: 'first',
-          cell: ({ at }) => dateTime(viewer, at),
-        },
+        { title: 'When', line: 'first', cell: ({ at }) => dateTime(viewer, at) },
         { title: 'From', line: 'second', cell: ({ name }) => name },
         {
           title: 'Records',

@@ -29,15 +29,16 @@ export function previewOf(visit: Visit, upload: Upload) {
   const counts = preview?.kinds ?? []
   return {
     needsSecret,
+    /** What of the file is left out. */
+    rejected: rejectedText(upload),
     /** How many records would be stored. */
     news: sum(counts.map(({ added, changed }) => added + changed)),
     changed: sum(counts.map(({ changed }) => changed)),
     shown: html`
-      ${counts.length === 0 ? nothing : card('What is in it', html`${kindTable(visit, counts)}${notes(visit, upload)}`)}
-      ${counts.length === 0 ? html`<div class="card stack"><p>No records of yours are in it.</p>${notes(visit, upload)}</div>` : nothing}
+      ${card('What is in it', html`${counts.length === 0 ? html`<p>No records of yours.</p>` : kindTable(visit, counts)}${notes(visit, upload)}`)}
+      ${rejectedCard(upload)}
       ${columnsCard(upload)}
       ${samplesCard(visit, upload)}
-      ${rejectedCard(upload)}
     `,
   }
 }
@@ -144,13 +145,21 @@ function samplesCard({ viewer }: Visit, upload: Upload): Html {
   return card(`${first} they would be stored`, shown, { id: 'samples' })
 }
 
+/** `1 line cannot be stored`; empty if all can. */
+function rejectedText(upload: Upload): string {
+  const { preview, unit = 'line' } = reportOf(upload)
+  const count = preview?.rejectedCount ?? 0
+  return count === 0 ? '' : `${countText(count, unit)} cannot be stored`
+}
+
 function rejectedCard(upload: Upload): Html {
   const { preview, rejected = [], unit } = reportOf(upload)
-  if (preview === undefined || preview.rejectedCount === 0) return nothing
+  const title = rejectedText(upload)
+  if (title === '') return nothing
   return card(
-    'What cannot be stored',
+    title,
     html`
-      <p>${countText(preview.rejectedCount, unit ?? 'line')} would be rejected. The others can be stored without ${preview.rejectedCount === 1 ? 'it' : 'them'}. Mend ${preview.rejectedCount === 1 ? `the ${unit ?? 'line'}` : `the ${unit ?? 'line'}s`} and bring the file again.</p>
+      <p>The rest can be stored. Mend the ${preview?.rejectedCount === 1 ? 'row' : 'rows'} and bring the file again.</p>
       ${reasonTable(rejected, {
         title: unit === undefined ? 'Where' : `In ${unit}`,
         line: 'second',

@@ -230,7 +230,7 @@ function elsewhere({ uploads }: Visit, upload: Upload): Html | undefined {
 }
 
 function readyBody(visit: Visit, upload: Upload): Html {
-  const { needsSecret, news, changed, shown } = previewOf(visit, upload)
+  const { needsSecret, news, changed, rejected, shown } = previewOf(visit, upload)
   // What the file has and its sender deleted.
   const deleted = deletedIn(upload).length
   return html`
@@ -254,7 +254,7 @@ function readyBody(visit: Visit, upload: Upload): Html {
               <form class="stack" method="post" action="/source/upload/store">
                 <input type="hidden" name="id" value="${upload.id}">
                 ${needsSecret ? secretField() : nothing}
-                <p>Store ${countText(news, 'record')}?${changed > 0 && ' Those that changed replace the stored ones.'} If storing fails, none of them is stored.</p>
+                <p>Store ${countText(news, 'record')}?${rejected !== '' && ` ${rejected}.`}${changed > 0 && ' Those that changed replace the stored ones.'} If storing fails, none of them is stored.</p>
                 <div class="buttons">
                   <button class="primary">Store</button>
                   <button formaction="/source/upload/discard" formnovalidate>Discard</button>

@@ -11,7 +11,16 @@ import { trainingRecords } from '../../../stats/training-queries.ts'
 import { type LegendItem, legendOf, resultLegend } from '../../charts/picture.ts'
 import { boxes, dots, gradeRange, levels, type Range } from '../../charts/plane.ts'
 import { barEnds, spanCell } from '../parts.ts'
-import { type TableColumn, fieldColumns, options, table, TYPED, paginate, tableFoot } from '../../layout/components.ts'
+import {
+  SECOND,
+  type TableColumn,
+  fieldColumns,
+  options,
+  table,
+  TYPED,
+  paginate,
+  tableFoot,
+} from '../../layout/components.ts'
 import { dateTime, distanceText, NONE, numberText, percentText } from '../../text/text.ts'
 
 /** The list of training sessions: what its address says, its filters, and its table. */
@@ -213,17 +222,11 @@ export function sessionColumns(
     },
     {
       ...head('reps', 'Repetitions'),
-      numeric: true,
-      line: 'second',
+      ...SECOND,
       unit: ({ reps }) => (reps === 1 ? '\u00a0rep' : '\u00a0reps'),
       cell: ({ reps }) => numberText(reps),
     },
-    {
-      ...head('distance', 'Distance'),
-      numeric: true,
-      line: 'second',
-      cell: session => distanceOf(visit.viewer, session, true),
-    },
+    { ...head('distance', 'Distance'), ...SECOND, cell: session => distanceOf(visit.viewer, session, true) },
     ...fieldColumns<SessionRow>(visit.viewer, trainingFields),
   ]
 }

@@ -6,6 +6,8 @@ import { type TrainingTemplate, isCounted, type TemplateSegment } from '../../..
 import { type ListedProgram, programs, programsOf } from '../../../stats/program-queries.ts'
 import { type ProgramUse, trainingHistory } from '../../../stats/training-history.ts'
 import {
+  FIRST,
+  SECOND,
   dotted,
   facts,
   noRecords,
@@ -32,7 +34,7 @@ import {
   timeAgo,
   unbroken,
 } from '../../text/text.ts'
-import { boundaries, inParts, lastResults, leastNews, timeSince } from '../parts.ts'
+import { boundaries, doneText, inParts, lastResults, leastNews, timeSince } from '../parts.ts'
 import { example, EXAMPLE_PROGRAM } from '../example.ts'
 import { programRuns } from './program-runs.ts'
 import { gradePicture } from './pictures.ts'
@@ -64,9 +66,8 @@ async function showPrograms({ store, viewer, pageAccess, now, path, query }: Vis
     title: 'Programs',
     lead: leastNews(
       all.map(program => {
-        const last = uses.get(program.id)?.lastGrades ?? []
         const name = () => html`<a href="/programs/${program.id}">${recordName(viewer, 'program', program.parse())}</a>`
-        return { name, done: passedOf(last), of: last.length }
+        return { name, ...tenOf(uses.get(program.id)) }
       }),
       ['passed in the last ten', 'The last ten sessions with each program were passed'],
     ),
@@ -95,32 +96,17 @@ export function programColumns(
       cell: program =>
         html`<a href="/programs/${program.id}">${recordName(viewer, 'program', program)}</a> ${stateMarks(program)}<div class="small muted">${lengthText(program.Segment)}</div>`,
     },
-    {
-      title: 'Last ten',
-      line: 'second',
-      cell: ({ id }) => gradesOf(useOf.get(id)?.lastGrades ?? [], range),
-    },
-    {
-      title: 'Median of ten',
-      numeric: true,
-      line: 'second',
-      before: 'median ',
-      cell: ({ id }) => medianText(useOf.get(id)),
-    },
+    { title: 'Last ten', line: 'second', cell: ({ id }) => gradesOf(useOf.get(id)?.lastGrades ?? [], range) },
+    { title: 'Median of ten', ...SECOND, before: 'median ', cell: ({ id }) => medianText(useOf.get(id)) },
     {
       title: 'Passed',
-      numeric: true,
-      line: 'first',
+      ...FIRST,
       unit: ' passed',
-      cell: ({ id }) => {
-        const { passed = 0, sessions = 0, lastGrades = [] } = useOf.get(id) ?? {}
-        return html`<b>${passedOf(lastGrades)} of ${lastGrades.length}</b><br><small class="wide muted nowrap">${partText(passed, sessions)} of all ${numberText(sessions)}</small>`
-      },
+      cell: ({ id }) => doneText(tenOf(useOf.get(id)), useOf.get(id)?.passed ?? 0, useOf.get(id)?.sessions ?? 0),
     },
     {
       title: 'Last session',
-      numeric: true,
-      line: 'second',
+      ...SECOND,
       before: 'last session ',
       cell({ id }) {
         const at = useOf.get(id)?.last
@@ -142,8 +128,8 @@ function medianText({ graded = 0, firstGrades = [], lastGrades = [] }: Partial<P
   return html`${percentText(last)}${graded >= 20 && html`<br> <small class="muted nowrap">(first\u00a0ten ${percentText(first)})</small>`}`
 }
 
-function passedOf(grades: ProgramUse['lastGrades']): number {
-  return grades.filter(({ isPassed }) => isPassed).length
+function tenOf({ lastGrades = [] }: Partial<ProgramUse> = {}) {
+  return { done: lastGrades.filter(({ isPassed }) => isPassed).length, of: lastGrades.length }
 }
 
 /** How grades developed, as a line with the last one, on the scale of all programs. */

@@ -15,6 +15,8 @@ import { label } from '../../text/labels.ts'
 import { ofWhom, typeName, personName, personOf, recordName, programLink, readPrograms } from '../../text/names.ts'
 import { type DashboardPage, view, type Viewer, type Visit } from '../../page.ts'
 import {
+  FIRST,
+  SECOND,
   card,
   mainStat,
   recordTabs,
@@ -31,7 +33,7 @@ import {
 } from '../../layout/components.ts'
 import { countText, dateTime, durationText, NONE, numberText, percentText, timerText } from '../../text/text.ts'
 import { recordSteps } from '../area.ts'
-import { beyondText, GRADES, rangeText, strip, tenLinks, type Words } from '../parts.ts'
+import { beyondText, GRADES, rangeText, strip, tenLinks } from '../parts.ts'
 import { type Passing, passingAt, passingGrades } from './program-runs.ts'
 import { distanceOf } from './list.ts'
 
@@ -121,17 +123,11 @@ export function gradeNote(
   usual: Usual | undefined,
   rank: GradeRank | undefined,
 ): Html | undefined {
-  const notes = [
-    ...(grade === null || usual === undefined ? [] : [usualNote(grade, usual, GRADES, '\u00a0%')]),
-    ...(rank === undefined ? [] : [`${rankText(rank)} of ${numberText(rank.of)} with this program`]),
-  ]
-  return notes.length === 0 ? undefined : dotted(...notes)
-}
-
-/** `◆ as usual (503 to 507)`; beside a result, what it is of. */
-function usualNote(value: number, usual: Usual, words: Words, unit = ''): string {
-  const beyond = beyondText(value, usual, words).replace('as usual', words === GRADES ? 'grade as usual' : 'as usual')
-  return `${beyond} (${rangeText(usual)}${unit})`
+  // Beside a result, what it is of.
+  const verdict = grade !== null && usual && beyondText(grade, usual, GRADES).replace('as usual', 'grade as usual')
+  const place = rank && `${rankText(rank)} of ${numberText(rank.of)} with this program`
+  if (!verdict) return place === undefined ? undefined : dotted(place)
+  return dotted(`${verdict} (${rangeText(usual)}\u00a0%)`, place)
 }
 
 /** `best`, `equals the third best` */
@@ -204,8 +200,9 @@ function amountStats(
   const others = segments.filter(segment => !isJudged(segment))
   const usual = usualOfProgram(sessions, own, ({ reps }) => reps)
   const more = judged.length === 0 ? countText(others.length, 'segment') : `${numberText(others.length)} more`
+  const note = usual && `${beyondText(session.reps, usual, { text: numberText })} (${rangeText(usual)})`
   return [
-    stat('Repetitions', numberText(session.reps), usual && usualNote(session.reps, usual, { text: numberText })),
+    stat('Repetitions', numberText(session.reps), note),
     stat('Distance', distanceOf(viewer, session)),
     stat(
       'Segments passed',
@@ -240,8 +237,7 @@ function segmentTable({ viewer, path, query }: Visit, segments: readonly Row[], 
 function segmentColumns(viewer: Viewer, segments: readonly Row[], passing: Passing): TableColumn<Row>[] {
   const distance: TableColumn<Row> = {
     title: label('distanceTravelled'),
-    numeric: true,
-    line: 'second',
+    ...SECOND,
     cell: ({ distanceTravelled: metres = null }) =>
       distanceOf(viewer, { distance: metres === null ? null : metres * 1_000_000, approximate: false }, true),
   }
@@ -266,23 +262,16 @@ function segmentColumns(viewer: Viewer, segments: readonly Row[], passing: Passi
         )
       },
     },
-    {
-      title: label('percentGrade'),
-      numeric: true,
-      line: 'first',
-      cell: ({ percentGrade }) => percentText(percentGrade),
-    },
+    { title: label('percentGrade'), ...FIRST, cell: ({ percentGrade }) => percentText(percentGrade) },
     {
       title: label('durationMeasured'),
-      numeric: true,
-      line: 'second',
+      ...SECOND,
       cell: ({ durationMeasured, durationTarget }) =>
         `${timerText(durationMeasured)}${durationTarget === 0 || durationTarget === durationMeasured ? '' : ` of ${timerText(durationTarget)}`}`,
     },
     {
       title: label('repsMeasured'),
-      numeric: true,
-      line: 'second',
+      ...SECOND,
       unit: '\u00a0reps',
       cell: ({ repsMeasured, repsTarget }) =>
         repsTarget === 0 ? numberText(repsMeasured) : `${numberText(repsMeasured)} of ${numberText(repsTarget)}`,

@@ -10,7 +10,7 @@ import {
 } from '../../../stats/year.ts'
 import { trainingHistory } from '../../../stats/training-history.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
-import { card, dotted, noRecords, stat, table, type TableColumn } from '../../layout/components.ts'
+import { SECOND, card, dotted, noRecords, stat, table, type TableColumn } from '../../layout/components.ts'
 import { figure, html, type Html, nothing } from '../../html.ts'
 import { type DashboardPage, type Reader, view, type Viewer, type Visit } from '../../page.ts'
 import { daysName, timeOfDays } from '../../text/period.ts'
@@ -138,23 +138,24 @@ export async function allYears(reader: Reader): Promise<Html> {
   const years = await yearsTogether(reader.store, ...askedBy(reader))
   if (years.length < 2) return nothing
   const title = lockText('Time locked', reader.viewer)
-  const column = { numeric: true, line: 'second' } as const
   type Column = TableColumn<(typeof years)[number]>
   const training: readonly Column[] = [
-    { ...column, title: 'Training sessions', unit: ' sessions', cell: ({ sessions }) => numberText(sessions) },
-    { ...column, title: 'Median grade', line: 'first', unit: ' grade', cell: ({ grade }) => percentText(grade) },
-    { ...column, title: 'Repetitions', unit: ' reps', cell: ({ reps }) => numberText(reps) },
+    { ...SECOND, title: 'Training sessions', unit: ' sessions', cell: ({ sessions }) => numberText(sessions) },
+    { ...SECOND, title: 'Median grade', line: 'first', unit: ' grade', cell: ({ grade }) => percentText(grade) },
+    { ...SECOND, title: 'Repetitions', unit: ' reps', cell: ({ reps }) => numberText(reps) },
   ]
   const cell: Column['cell'] = ({ locks }) => percentText(lockedPercent(locks))
-  const share: Column = { ...column, title, before: `${title} `, cell }
+  const share: Column = { ...SECOND, title, before: `${title} `, cell }
   const { dayOf } = zoneClock(reader.viewer.timeZone)
-  const sinceText: Column['cell'] = ({ since }) =>
-    since !== undefined && html` <span class="small muted nowrap">since ${shortDay(dayOf(since) * DAY_MS)}</span>`
+  const thisYear = Number(yearOf(reader.viewer, reader.now))
+  const partText = ({ year, since }: (typeof years)[number]) =>
+    since !== undefined ? `since ${shortDay(dayOf(since) * DAY_MS)}` : year === thisYear && 'so far'
   const shown: readonly Column[] = [
     {
       title: 'Year',
       line: 'first',
-      cell: year => html`<a href="/year/${year.year}">${year.year}</a>${sinceText(year)}`,
+      cell: year =>
+        html`<a href="/year/${year.year}">${year.year}</a> <span class="small muted nowrap">${partText(year)}</span>`,
     },
     ...(years.some(({ sessions }) => sessions > 0) ? training : []),
     ...(years.some(one => one.locks.knownSeconds > 0) ? [share] : []),
