@@ -38,7 +38,7 @@ describe('in a browser', needsChromium, () => {
       await page.goto(`${service.url}/source/upload`)
       await send(file)
       await page.getByRole('heading', { name: 'What is in it' }).waitFor()
-      await page.getByText('1 line cannot be stored').waitFor()
+      await page.getByRole('heading', { name: '1 line cannot be stored' }).waitFor()
       await check('what is in the file')
       await page.reload()
       await page.getByRole('row', { name: /Lock templates .*3 new/ }).waitFor()
