@@ -198,7 +198,7 @@ test('the page of a template says how many locks were completed, and what they c
   assert.match(shownText(await it.viewer.get('/lock-templates/42')), /Completed 0 of 1 0 % of those that ended /)
   assert.match(
     shownText(await it.viewer.get('/lock-templates')),
-    / Least completed in the last ten: Template 42 , 0 of 1 \(0 %\) Completed Not completed Median length Planned Name Last ten Completed Median length /,
+    / Least completed in the last ten: Template 42 , 0 of 1 \(0 %\) Completed Not completed Median length Planned Name Last ten Completed Length /,
   )
 })
 

@@ -86,7 +86,7 @@ describe('pictures', () => {
     assert.match(band, /^M[^M]*(C[^CM]*){20,}Z$/, 'one area over all the weeks')
     assert.match(text, /Usual in the 12 weeks before/)
     const last =
-      /([\d,]+ this week so far; last week [\d,]+ \(|[\d,]+ last week, )(◆\sas usual|[▲▼]\s[\d,]+ (above|below) usual)/
+      /([\d,]+ this week so far; last week [\d,]+ , |[\d,]+ last week, )(◆\sas usual|[▲▼]\s[\d,]+ (above|below) usual)/
     assert.match(shownText({ text }), last)
     assert.match(shownText({ text }), / (within|[\d,]+ (over|under)) \(\d+–\d+\)/)
   })

@@ -96,7 +96,7 @@ test('an address and a key are checked, the page asks whose key it is, and then 
   const { text } = await ann.get('/source')
   assert.match(
     text,
-    /New records are copied again in [^]*<span>21 of 21 records<\/span> <span>complete as of (\d+ \w+( \d{4})?, )?\d\d:\d\d</,
+    /New records are looked for again in [^]*<span>21 of 21 records<\/span> <span>complete as of (\d+ \w+( \d{4})?, )?\d\d:\d\d</,
   )
   assert.doesNotMatch(text, /http-equiv="refresh"/)
   assert.equal((await db.selectFrom('training_session').select('id').execute()).length, 20)

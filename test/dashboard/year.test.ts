@@ -49,7 +49,7 @@ describe('a year of the sample', () => {
     assert.equal(cells.get('Training sessions'), numberText(training.sessions))
     assert.match(
       notes,
-      new RegExp(`Year ${year} Trained on ${numberText(training.days)}, locked on \\d+ of \\d+ days `),
+      new RegExp(`Year ${year} Trained on ${numberText(training.days)} and locked on \\d+ of \\d+ days `),
     )
     const { text } = await alex.get(`/training?from=${year}-01-01&to=${today}`)
     assert.equal(cells.get('Median grade'), totalsOf(text).get('Median grade'))
@@ -235,7 +235,7 @@ test('the records of a year end with it', async () => {
   assert.equal(last.get('Longest stretch'), '6 d 31 Dec 2023')
   assert.equal(totalsOf((await ann.get('/year/2024')).text).get('Repetitions'), '960')
   const text = shownText(await ann.get('/year/2024'))
-  assert.match(text, /Year 2024 Trained on 4, locked on 6 of 366 days /)
+  assert.match(text, /Year 2024 Trained on 4 and locked on 6 of 366 days /)
   assert.match(
     text,
     /All years Year Training sessions Median grade Repetitions Time locked .* 2024 4 80 % 960 2 % 2023 /,

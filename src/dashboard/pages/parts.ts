@@ -254,16 +254,16 @@ export function leastNews(
 ): Html | undefined {
   const [least, ...others] = all.filter(one => one.of > 0).toSorted((a, b) => a.done / a.of - b.done / b.of)
   if (least === undefined || others.length === 0) return undefined
+  if (least.done === least.of) return html`<span class="news">${allDone}</span>`
+  const alike = others.filter(({ done, of }) => done === least.done && of === least.of)
+  const also = alike.length > 1 ? ` and ${alike.length} more` : alike.map(({ name }) => html` and ${name()}`)
   const ofAll = unbroken(`${numberText(least.done)} of ${numberText(least.of)} (${partText(least.done, least.of)})`)
-  const text = least.done === least.of ? allDone : html`Least ${done}: ${least.name()}, ${ofAll}`
-  return html`<span class="news">${text}</span>`
+  return html`<span class="news">Least ${done}: ${least.name()}${also}, ${ofAll}</span>`
 }
 
 /** `6 of 10` of the last ten, and below it `67 % of all 12` where there are more. */
 export function doneText(ten: { readonly done: number; readonly of: number }, done: number, of: number): Html {
-  const all =
-    of > ten.of && html`<br><small class="wide muted nowrap">${partText(done, of)} of all ${numberText(of)}</small>`
-  return html`<b>${ten.done} of ${ten.of}</b>${all}`
+  return html`<b>${ten.done} of ${ten.of}</b>${of > ten.of && html`<br><small class="wide muted nowrap">${partText(done, of)} of all ${numberText(of)}</small>`}`
 }
 
 /** Marks without axes. */
@@ -446,7 +446,8 @@ export function barPicture(viewer: Viewer, bars: Bars): Html {
 export function barStrip(viewer: Viewer, bars: Bars): Html {
   const first: Bars = { ...bars, series: bars.series.slice(0, 1), isShare: false }
   const usual = usualOf(bars.time, bars.earlier, bars.measured)
-  return strip(drawingOf(planeOf(viewer, first, usual), first, usual))
+  const line = levels('grid', [{ x: [0, 100], y: 100 }])
+  return strip(html`${line}${drawingOf(planeOf(viewer, first, usual), first, usual)}`)
 }
 
 function planeOf(viewer: Viewer, bars: Bars, usual: readonly (Usual | undefined)[]): Plane {

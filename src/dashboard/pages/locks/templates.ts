@@ -92,7 +92,7 @@ export function lockTemplateColumns(viewer: Viewer, until: number, most = 0): Ta
       cell: use => (use.sessions === 0 ? BLANK : doneText(tenOf(use), use.completed, use.sessions)),
     },
     {
-      title: html`Median length${most > 0 && barEnds('0', durationText(most / 1000))}`,
+      title: most === 0 ? 'Median length' : html`Length${barEnds('0', durationText(most / 1000))}`,
       line: 'second',
       unit: use => (lengthsOf(use, until).median === undefined ? '' : '\u00a0median'),
       cell(use) {

@@ -16,7 +16,7 @@ export function accountSettings({ viewer, query }: Visit): Html {
     ${setting(saved('Distances', 'units'), nothing, choice('Distances', '/settings', 'units', Object.entries(unitNames), units))}
     ${setting(
       saved('Weekly goal', 'weeklyGoal'),
-      html`Repetitions a week, on Overview and Training.<span class="needs-script"> Saved when you leave the field.</span>`,
+      'Repetitions a week, on Overview and Training.',
       html`
         <form class="row" method="post" action="/settings" data-submit-on-change>
           <input name="weeklyGoal" aria-label="Weekly goal" placeholder="e.g. 2000" size="8" inputmode="numeric" maxlength="6" autocomplete="off" value="${session.weeklyGoal ?? ''}">
@@ -30,7 +30,7 @@ export function accountSettings({ viewer, query }: Visit): Html {
 export function privacySettings({ viewer: { discreet, hasShortcut } }: Visit): Html {
   return html`
     ${setting('Hide names', 'Neutral words in place of names, types and texts, in this browser.', choice('Hide names', '/display', 'discreet', SWITCH, discreet ? '1' : '0'))}
-    ${setting('Shortcut', 'The key D hides names on every page.', choice('Shortcut', '/display', 'shortcut', SWITCH, hasShortcut ? '1' : '0'))}
+    ${setting('Shortcut', 'The key D turns Hide names on and off.', choice('Shortcut', '/display', 'shortcut', SWITCH, hasShortcut ? '1' : '0'))}
   `
 }
 

@@ -92,6 +92,7 @@ async function showSettings(visit: Visit, problem?: string) {
   const methods = await readSignInMethods(store.reads, accountId, signInAddress(visit))
   return view({
     title: 'Settings',
+    lead: html`<span class="needs-script">Changes are saved at once.</span>`,
     status: problem === undefined ? 200 : 422,
     body: html`
       ${section(
@@ -149,12 +150,7 @@ function sessionsSetting({ viewer, now }: Visit, sessions: readonly SessionFacts
           cell: ({ id, browser }) =>
             html`${browserName(browser)}${id === own ? html` <span class="state">This one</span>` : nothing}`,
         },
-        {
-          title: 'Signed in',
-          line: 'second',
-          before: 'signed in ',
-          cell: ({ created_at }) => dateTime(viewer, created_at),
-        },
+        { title: 'Signed in', line: 'second', before: 'signed in ', cell: one => dateTime(viewer, one.created_at) },
         { title: 'Last used', line: 'second', before: 'used ', cell: ({ seen_at }) => timeAgo(viewer, seen_at, now) },
         actionColumn<SessionFacts>(({ id, browser }) =>
           id === own
@@ -207,7 +203,7 @@ async function showEvents({ store, viewer, query, path }: Visit) {
   )
   return view({
     title: 'Account events',
-    lead: html`Events of the last year. An operator is whoever runs this service. <a href="/settings">Back to Settings</a>`,
+    lead: 'Events of the last year. An operator is whoever runs this service.',
     body: html`
       ${
         events.length === 0

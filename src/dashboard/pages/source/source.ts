@@ -225,7 +225,7 @@ function nextText({ viewer, now }: Visit, { state, holder, next_at: next }: Conn
   if (state === 'stopped') return 'Stopped: what was copied is kept.'
   return state === 'due' || next === null
     ? 'The next round waits for its turn.'
-    : `New records are copied again ${agoText(viewer, next, now)}.`
+    : `New records are looked for again ${agoText(viewer, next, now)}.`
 }
 
 /** Also that this process cannot read the key, and that the disk is full: no round may have told that. */

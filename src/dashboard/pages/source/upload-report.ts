@@ -7,7 +7,7 @@ import { html, type Html, nothing } from '../../html.ts'
 import type { Visit } from '../../page.ts'
 import { reasonTable } from './rejected.ts'
 import { kindName } from '../../text/labels.ts'
-import { capital, countsText, countText, dateText, dateTime, durationText, NONE, numberText } from '../../text/text.ts'
+import { capital, countsText, countText, dateText, dateTimeText, durationText, NONE } from '../../text/text.ts'
 import type { UploadReport } from '../../../uploads/run.ts'
 import type { Upload } from '../../../uploads/uploads.ts'
 
@@ -123,7 +123,8 @@ function samplesCard({ viewer }: Visit, upload: Upload): Html {
   if (samples.length === 0) return nothing
   const text = (value: SampleField['before'], form: SampleField['form']) => {
     if (value === null || value === undefined || value === '') return NONE
-    if (form === 'time') return dateTime(viewer, Number(value))
+    // In a narrow column, its day and its hour are below each other.
+    if (form === 'time') return dateTimeText(viewer, Number(value)).replaceAll('\u00a0', ' ')
     if (form === 'text' && viewer.discreet) return 'hidden'
     return typeof value === 'boolean' ? (value ? 'yes' : 'no') : String(value)
   }
@@ -141,7 +142,7 @@ function samplesCard({ viewer }: Visit, upload: Upload): Html {
   const note = html`<p class="muted">What a file replaces cannot be brought back from here.</p>`
   const shown = html`<div class="stack">${tables}${samples.some(isChange) && note}</div>`
   const all = sum(preview?.kinds.map(({ added, changed }) => added + changed) ?? [])
-  const first = samples.length < all ? `${numberText(samples.length)} of ${numberText(all)}, as` : 'As'
+  const first = samples.length < all ? `${samples.length} of ${countText(all, 'record')}, as` : 'As'
   return card(`${first} they would be stored`, shown, { id: 'samples' })
 }
 
@@ -159,7 +160,7 @@ function rejectedCard(upload: Upload): Html {
   return card(
     title,
     html`
-      <p>The rest can be stored. Mend the ${preview?.rejectedCount === 1 ? 'row' : 'rows'} and bring the file again.</p>
+      <p>The rest can be stored. Mend the ${unit ?? 'line'}${preview?.rejectedCount !== 1 && 's'} and bring the file again.</p>
       ${reasonTable(rejected, {
         title: unit === undefined ? 'Where' : `In ${unit}`,
         line: 'second',

@@ -169,14 +169,14 @@ function knownDays(viewer: Viewer, { days, firstTraining, firstLock }: YearStati
   return days.filter(({ day }) => startOf(day + 1) > Math.min(firstTraining?.at ?? Infinity, firstLock?.at ?? Infinity))
 }
 
-/** `Trained on 179, locked on 199 of 333 days` */
+/** `Trained on 179 and locked on 199 of 333 days` */
 function daysNews(viewer: Viewer, days: readonly KnownDay[]): string {
   const counts = [
     ['trained', days.filter(({ sessions }) => sessions > 0).length],
     [lockText('locked', viewer), days.filter(({ lockedSeconds }) => lockedSeconds > 0).length],
   ] as const
   const texts = counts.flatMap(([done, count]) => (count === 0 ? [] : `${done} on ${numberText(count)}`))
-  return capital(`${texts.join(', ') || 'nothing on any'} of ${countText(days.length, 'day')}`)
+  return capital(`${texts.join(' and ') || 'nothing on any'} of ${countText(days.length, 'day')}`)
 }
 
 /** This year in a line, which leads to its page. */
