@@ -13,7 +13,7 @@ import { type Addresses, type Area, fewAtOnce, type WithDocument } from '../area
 import { lockFields, lockWriter } from '../../../archive/formats/tables.ts'
 import type { OwnerAccess } from '../../../accounts/access.ts'
 import type { LockSession } from '../../../contract/lock-sessions.ts'
-import { boxes, patterns, type Range, tickAt } from '../../charts/plane.ts'
+import { boxes, tickAt } from '../../charts/plane.ts'
 import { type LegendItem, legendOf } from '../../charts/picture.ts'
 import { breaksOf, totalsOf } from '../../../stats/intervals.ts'
 import { SECOND, type TableColumn, fieldColumns, table, TYPED, paginate, tableFoot } from '../../layout/components.ts'
@@ -128,12 +128,7 @@ export function lockTable(visit: Visit, rows: readonly LockRow[], hasNames = tru
   const until = countedUntil(visit.viewer.asOf, visit.now)
   const most = Math.max(0, ...rows.map(row => lengthOf(row, until) ?? 0), ...rows.flatMap(plannedOf))
   return html`
-    ${patterns}
-    ${legendOf([
-      ['solid', stateName('locked', visit.viewer)],
-      ['break', 'Open or on a break'],
-      ...planLegend(rows.map(plannedOf)),
-    ])}
+    ${legendOf([rows.some(({ endAt }) => endAt === null) && ['so-far', 'So far'], ...planLegend(rows.map(plannedOf))])}
     ${table('Locks', lockColumns(visit, most, hasNames), rows, { id: 'session-table' })}
   `
 }
@@ -204,12 +199,10 @@ export function lockColumns(
       line: 'first',
       unit: ({ endAt }) => (endAt === null ? '\u00a0so far' : ''),
       cell(row) {
-        const { intervals, locked } = row
         const lasted = lengthOf(row, until)
         const text = lasted === undefined ? NONE : durationText(lasted / 1000)
         if (most === 0 || lasted === undefined) return text
-        const bar = intervals.length === 0 ? (['solid', 0] as const) : (['solid', locked, lasted] as const)
-        return lengthCell(text, most, bar, plannedOf(row))
+        return lengthCell(text, most, [row.endAt === null ? 'so-far' : 'solid', lasted], plannedOf(row))
       },
     },
     ...(most > 0 ? [] : [{ title: stateName('locked', viewer), numeric: true, cell: lockedText }]),
@@ -234,13 +227,12 @@ export function lockColumns(
   ]
 }
 
-type LengthBar = readonly [look: string, length: number, withBreaks?: number]
+type LengthBar = readonly [look: 'solid' | 'so-far', length: number]
 
 /** In a cell, a length, its bar, and what was planned: all in milliseconds, drawn up to `most`. */
-export function lengthCell(text: Part, most: number, [look, end, all]: LengthBar, planned: readonly number[]): Html {
+export function lengthCell(text: Part, most: number, [look, length]: LengthBar, planned: readonly number[]): Html {
   const x = (length: number) => length && Math.max(1, (length * 100) / most)
-  const bar = (look: string, ...ends: Range) => boxes(look, [{ x: ends, y: [0, 100] }])
-  const drawn = html`${bar(look, 0, x(end))}${all !== undefined && bar('break', x(end), x(all))}`
+  const drawn = boxes(look, [{ x: [0, x(length)], y: [0, 100] }])
   const [least = 0, longest] = planned.map(x)
   if (longest === undefined) return spanCell(text, html`${drawn}${least > 0 && tickAt(least)}`)
   return spanCell(text, html`${boxes('usual', [{ x: [least, longest], y: [-20, 120] }])}${drawn}`)

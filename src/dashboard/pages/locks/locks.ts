@@ -10,6 +10,7 @@ import { daysName, type PeriodQuery, periodText } from '../../text/period.ts'
 import { countsText, dateTime, durationText, minutesText, numberText, percentText } from '../../text/text.ts'
 import { example, EXAMPLE_LOCKS } from '../example.ts'
 import { type Area, areaPages, daysBefore, figureTiles } from '../area.ts'
+import { patterns } from '../../charts/plane.ts'
 import { type Bars, barPicture, GRADES, isLongerThanWeek, verdictText } from '../parts.ts'
 import { lockAddresses, lockedPercent, type ShownLocks, shownLocks, lockFile, lockRows } from './list.ts'
 import { roundedRatio, sum } from '../../../contract/numbers.ts'
@@ -67,7 +68,7 @@ const locks: Area<PeriodQuery, ShownWithNow, LockStats> = {
     html`<span data-live="now">${active ? nowLine(visit, active) : newest && lastLine(visit, newest)}</span>`,
   tiles: (viewer, shown) => lockTiles(viewer, shown, shown.endings),
   pictures: ({ viewer }, shown) =>
-    isLongerThanWeek(shown.time) ? barPicture(viewer, shareBars(viewer, shown)) : nothing,
+    isLongerThanWeek(shown.time) ? html`${patterns}${barPicture(viewer, shareBars(viewer, shown))}` : nothing,
   table: (visit, shown) => lockRows(visit, shown, shown.endings),
   file: lockFile,
 }
