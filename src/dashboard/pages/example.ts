@@ -1,8 +1,8 @@
 import { formatDate } from '../../contract/time.ts'
 import { daysCalendar, SHADES } from '../charts/days.ts'
 import { boxes, valueScale } from '../charts/plane.ts'
-import { html, type Html } from '../html.ts'
-import { stat } from '../layout/components.ts'
+import { html, type Html, type Part } from '../html.ts'
+import { resultMark, stat } from '../layout/components.ts'
 import { numberText, percentText } from '../text/text.ts'
 import { dayBars, lastResults, weekBars } from './parts.ts'
 
@@ -16,7 +16,7 @@ export function example(...cards: readonly Html[]): Html {
   `
 }
 
-function tile(title: string, figure: string, unit: string, note: string, drawing: Html): Html {
+function tile(title: string, figure: string, unit: Part, note: string, drawing: Html): Html {
   return html`<section class="card tile"><h2>${title}</h2><p class="big">${figure} <small>${unit}</small></p><p class="muted">${note}</p>${drawing}</section>`
 }
 
@@ -45,7 +45,7 @@ export const EXAMPLE_OVERVIEW = [
     </section>
   `,
   tile('This week', '2,180', 'repetitions', BY_NOW, weekBars([420, 0, 510, 0, 640, 610, 0], 5)),
-  tile('Last session', '90\u00a0%', 'grade', '◆ grade as usual (88 to 92\u00a0%)', LAST_TEN),
+  tile('Last session', '90\u00a0%', html`grade ${resultMark(true)}`, '◆ grade as usual (88 to 92\u00a0%)', LAST_TEN),
 ]
 
 const REPS = weeks('4745663788', usualIn(valueScale([0, 2500], numberText), 1500, 1760))

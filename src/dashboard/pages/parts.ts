@@ -363,12 +363,7 @@ export function partFigures(
 }
 
 /** The pale band behind marks: at the middle of each part, what is usual there. */
-export function rangeBand(
-  space: Plane,
-  parts: readonly Place[],
-  ranges: readonly (Usual | undefined)[],
-  look = 'usual',
-): Html {
+export function rangeBand(space: Plane, parts: readonly Place[], ranges: readonly (Usual | undefined)[]): Html {
   const edges = ranges.flatMap((range, index): (Edges | null)[] => {
     const part = parts[index]
     if (range === undefined || part === undefined) return [null]
@@ -378,7 +373,7 @@ export function rangeBand(
     const places = [...(isEnd(index - 1) ? [left] : []), (left + right) / 2, ...(isEnd(index + 1) ? [right] : [])]
     return places.map(x => ({ x, low, high }))
   })
-  return edges.length === 0 ? nothing : band(look, edges)
+  return edges.length === 0 ? nothing : band('usual', edges)
 }
 
 export function breakLegend(breaks: Html): LegendItem[] {
@@ -464,7 +459,7 @@ function planeOf(viewer: Viewer, bars: Bars, usual: readonly (Usual | undefined)
 const MIN_SHORT = 100_000
 const COMPACT = numberFormat({ notation: 'compact' })
 
-/** What is usual is behind the bars, its edges above them; of one that is running, what is usual by now. */
+/** What is usual is behind the bars; behind one that is running, what is usual by now. */
 function drawingOf(space: Plane, shown: Bars, usual: readonly (Usual | undefined)[]): Html {
   const { y } = space
   const { series, goal, byNow } = shown
@@ -485,7 +480,7 @@ function drawingOf(space: Plane, shown: Bars, usual: readonly (Usual | undefined
     })
   })
   const looks = [...Map.groupBy(bars, ({ look }) => look)]
-  return html`${rangeBand(space, parts, ranges)}${looks.map(([look, ofLook]) => boxes(look, ofLook))}${rangeBand(space, parts, ranges, 'edges')}${
+  return html`${rangeBand(space, parts, ranges)}${looks.map(([look, ofLook]) => boxes(look, ofLook))}${
     goal === undefined || last === undefined ? nothing : levels('goal', [{ x: placeOf(space, last), y: y(goal.value) }])
   }${barTexts(space, shown, ranges)}`
 }

@@ -116,7 +116,7 @@ async function showSettings(visit: Visit, problem?: string) {
       ${section(
         'Data',
         html`
-          ${setting('Export', html`All records as NDJSON, which <code>lockstep import</code> reads.${viewer.discreet ? html` ${AS_STORED}` : nothing}`, html`<a class="button" href="/settings/export">Download records</a>`)}
+          ${setting('Export', html`All records in one file (NDJSON), for another Lockstep.${viewer.discreet ? html` ${AS_STORED}` : nothing}`, html`<a class="button" href="/settings/export">Download records</a>`)}
           ${setting('One page to keep', 'Every year and all tables as one HTML file, which needs no network.', html`<a class="button" href="/settings/page">Download page</a>`)}
           ${setting('Deleted records', 'Kept out of every page until restored.', html`<a class="button" href="/settings/deleted">See records</a>`)}
         `,
