@@ -272,6 +272,8 @@ async function makeScene(databaseUrl: string, env: Readonly<Record<string, strin
       let page = ''
       await until(async () => {
         page = (await ann.get('/source/file').catch(() => undefined))?.text ?? ''
+        // A check that had to write while the disk was full has said so.
+        if (/not enough free space/.test(page)) await upload(url, ann, { a: templates.join('') })
         return /Lock templates/.test(page)
       })
       assert.ok(![...pulling, checking].some(isAlive))

@@ -124,7 +124,7 @@ describe('on any screen and on paper', needsChromium, () => {
     await page.setViewportSize({ width: 718, height: 1000 })
     assert.match(await page.locator('.stepper').innerText(), /\d+\s\w+\s\d{4}\s–\s\d+\s\w+/)
     const foot = await page.locator('footer').innerText()
-    assert.match(foot, /^Records of alex\s+Times in \S+; no year means \d{4}\s+Records as of [\w\s,:]+$/)
+    assert.match(foot, /^Lockstep: records of alex\s+Times in \S+; no year means \d{4}\s+Records as of [\w\s,:]+$/)
     assert.equal(await page.getByText('Figures by week').first().isVisible(), false)
     // Nobody can unfold them there.
     await page.goto(`${service.url}/programs/13`)

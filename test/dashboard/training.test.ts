@@ -209,19 +209,21 @@ test('a training session shows its result, its segments against their targets, a
 })
 
 test('a session is compared with what is usual with its program, whoever looks at it', async () => {
-  const session = (id: number, grade: number, program = 1) =>
+  const session = (id: number, grade: number, program = 1, more: readonly ReturnType<typeof segment>[] = []) =>
     records.trainingSession(id, 1, {
       created_at: ago(30 - id),
       settings_id: program,
-      TrainerSegment: [segment(id * 10, 'training', grade, true, 10, 1)],
+      TrainerSegment: [segment(id * 10, 'training', grade, true, 10, 1), ...more],
     })
   const before = [90, 94, 10, 92, 93].map((grade, index) => session(index + 1, grade))
   const later = [session(6, 96), session(7, 92), session(8, 80), session(9, 20, 2), session(10, 100)]
+  const mixed = session(11, 98, 1, [segment(111, 'warmup', 0, true, 10, 1)])
   await using ann = await open([
     ...records.world,
     records.trainingTemplate(1, 1, { name: 'Even <pace>' }),
     ...before,
     ...later,
+    mixed,
   ])
   assert.match(await ann.page('/training/5'), /93 % Passed Repetitions/)
   // 10, 90, 92, 93, 94; with each later one.
@@ -233,6 +235,9 @@ test('a session is compared with what is usual with its program, whoever looks a
     await ann.page('/training'),
     /Passed 80 %\s▼ below usual .* Passed 92 % 10 1.* Passed 96 %\s▲ above usual /,
   )
+  // Segments of one type are compared among themselves.
+  assert.match(await ann.page('/training'), / Passed 49 %\s▼ below usual 20 2/)
+  assert.match(await ann.page('/training?type=training'), / Passed 98 %\s▲ above usual 10 1/)
   assert.match((await ann.reader.get('/programs/1')).text, /<path class="usual"/)
   const ben = await signInAs(ann.service, 'ben')
   assert.match(shownText(await ben.get('/training/6')), /96 % Passed ▲\s3\spoints above usual \(/)

@@ -30,7 +30,7 @@ export function renderLayout(viewer: Viewer, view: View, section: PageSection, p
       ${header(viewer, section, path, view.owner)}
       ${owner === undefined ? nothing : ownerBanner(viewer, owner, path, view)}
       <main id="main" tabindex="-1">
-        ${back === undefined || isOwnSection(section) ? listTabs(section, path) : html`<p class="back"><a href="${back.path}">‹ ${back.title}</a></p>`}
+        ${(back === undefined || isOwnSection(section)) && listTabs(section, path)}${back && html`<p class="back"><a href="${back.path}">‹ ${back.title}</a></p>`}
         <div class="head">
           <div>
             <h1>${heading}</h1>
@@ -190,7 +190,7 @@ function footer(viewer: Viewer, isOwn: boolean, owner: Part): Html {
   const { timeZone, asOf } = viewer
   return html`
     <footer>
-      <p class="on-paper">Records of ${owner}</p>
+      <p class="on-paper">Lockstep: records of ${owner}</p>
       <p class="on-paper">Times in ${timeZone.replaceAll('_', ' ')}${thisYear() && `; no year means ${thisYear()}`}</p>
       ${asOf === null || !isOwn ? nothing : html`<p>Records as of <a href="/source">${dateTime(viewer, asOf)}</a></p>`}
       <p class="off-paper row"><span class="wide">Lockstep ${version}</span><a href="/docs">API reference</a></p>

@@ -33,6 +33,7 @@ const weeks = (digits: string, behind: Html) =>
 const ten = (digits: string, begin: string, end: string) =>
   html`<div class="plot">${lastResults(grades(digits), scale.y, '90', html`${usualIn(scale, 88, 92)}${times(begin, end)}`, 112)}</div>`
 const LAST_TEN = ten('4656577086', '9 sessions ago', 'Last')
+const PASSED = html`grade\u00a0 ${resultMark(true)}`
 const BY_NOW = 'usually 1,500 to 1,760 by now'
 
 export const EXAMPLE_OVERVIEW = [
@@ -41,11 +42,11 @@ export const EXAMPLE_OVERVIEW = [
     <section class="card tile wide">
       <h2>Seven day lock</h2>
       <dl class="stats">${stat('So far', '2 d 5 h', html`of 7 d<progress max="7" value="2.2"></progress>`)}${stat('Planned end', 'in 4 d 19 h')}${stat('Days with a lock', '18', 'of the last 28 days')}</dl>
-      <div class="days-strip">${dayBars(shares('0038996000059996000399760794'))}<span class="ends small muted"><span>4 weeks ago</span><span>Hours locked by day, of 24</span><span>Today</span></span></div>
+      <div class="days-strip">${dayBars(shares('0038996000059996000399760794'))}<span class="ends small muted"><span>4 weeks ago</span><span>Hours locked, of 24</span><span>Today</span></span></div>
     </section>
   `,
   tile('This week', '2,180', 'repetitions', BY_NOW, weekBars([420, 0, 510, 0, 640, 610, 0], 5)),
-  tile('Last session', '90\u00a0%', html`grade ${resultMark(true)}`, '◆ grade as usual (88 to 92\u00a0%)', LAST_TEN),
+  tile('Last session', '90\u00a0%', PASSED, '◆ grade as usual (88 to 92\u00a0%)', LAST_TEN),
 ]
 
 const REPS = weeks('4745663788', usualIn(valueScale([0, 2500], numberText), 1500, 1760))

@@ -549,7 +549,9 @@ export function summaryOf(
     // Beside a grade, a verdict on the one before would be read as its own.
     const verdict = byNow === undefined && words !== GRADES && beyond && `, ${beyond}`
     const before = isBefore && html`; <span class="nowrap">last ${unit} ${text(last.value)}</span>${verdict}`
-    const stands = byNow && `, usually ${rangeText(byNow)}${isShare ? '\u00a0%' : ''} by now`
+    const range = byNow ?? (words === GRADES ? usual[current] : undefined)
+    const stands =
+      range && `, usually ${rangeText(range)}${isShare || !byNow ? '\u00a0%' : ''}${byNow ? ' by now' : ''}`
     return html`<b>${text(running)}</b> ${isShare ? 'of ' : ''}this ${unit} so far${stands}${before}`
   }
   if (last !== undefined) {

@@ -35,9 +35,6 @@ import { notFound } from '../../../contract/errors.ts'
 import { defaultScopes, scopes } from '../../../contract/endpoint.ts'
 import { MAX_NAME_LENGTH } from '../../../contract/names.ts'
 
-/** A key that expires by then is marked. */
-const SOON_MS = 14 * DAY_MS
-
 const OF_KEYS = { section: 'keys', reads: null } as const
 
 /** The API keys of the account that signed in, whichever account's records the other pages show. */
@@ -150,11 +147,10 @@ function keyTable({ viewer, now }: Visit, keys: readonly ListedKey[], entitled: 
         title: 'Expires',
         line: 'second',
         before: 'expires ',
-        cell({ expires_at: at }) {
-          const left = at !== null && agoText(viewer, at, now)
-          if (at === null || at > now + SOON_MS) return at === null ? 'never' : `${dateText(viewer, at - 1)} (${left})`
-          return html`${dateText(viewer, at - 1)} <span class="state warn">${left}</span>`
-        },
+        cell: ({ expires_at: at }) =>
+          at === null
+            ? 'never'
+            : html`${dateText(viewer, at - 1)} <span class="state${at < now + 14 * DAY_MS && ' warn'}">${agoText(viewer, at, now)}</span>`,
       },
       actionColumn<ListedKey>(key => {
         const [path, name] = [`/keys/${key.id}`, recordName(viewer, 'key', key)]

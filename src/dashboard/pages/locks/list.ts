@@ -128,7 +128,7 @@ export function lockTable(visit: Visit, rows: readonly LockRow[], hasNames = tru
   const until = countedUntil(visit.viewer.asOf, visit.now)
   const most = Math.max(0, ...rows.map(row => lengthOf(row, until) ?? 0), ...rows.flatMap(plannedOf))
   return html`
-    ${legendOf([rows.some(({ endAt }) => endAt === null) && ['so-far', 'So far'], ...planLegend(rows.map(plannedOf))])}
+    ${legendOf([['solid', 'Lasted'], rows.some(({ endAt }) => endAt === null) && ['so-far', 'So far'], ...planLegend(rows.map(plannedOf))])}
     ${table('Locks', lockColumns(visit, most, hasNames), rows, { id: 'session-table' })}
   `
 }
@@ -180,6 +180,7 @@ export function lockColumns(
   const until = countedUntil(viewer.asOf, now)
   const named = ({ id, record }: LockRow) => recordName(viewer, 'lock', { id, name: record?.name ?? '' })
   const started = ({ at }: LockRow) => dateTime(viewer, at)
+  const ended = (at: number | null) => (at === null ? NONE : dateText(viewer, at))
   const lockedText = ({ intervals, locked }: LockRow) => (intervals.length === 0 ? NONE : durationText(locked / 1000))
   return [
     {
@@ -188,11 +189,7 @@ export function lockColumns(
       cell: row => html`<a href="/locks/${row.id}">${(hasNames ? named : started)(row)}</a>${marksOf(viewer, row)}`,
     },
     ...(hasNames ? [{ title: label('startDate'), line: 'second', cell: started } as const] : []),
-    {
-      title: label('endDate'),
-      isWide: true,
-      cell: row => (knownEnd(row) === null ? NONE : dateText(viewer, knownEnd(row) ?? 0)),
-    },
+    { title: label('endDate'), isWide: true, cell: row => ended(knownEnd(row)) },
     {
       title: html`Lasted${most > 0 && barEnds('0', durationText(most / 1000))}`,
       numeric: most === 0,

@@ -199,7 +199,7 @@ function useStats(viewer: Viewer, use: TemplateUse): Html {
       mainStat(
         stateName('completed', viewer),
         unbroken(`${numberText(completed)} of ${numberText(sessions)}`),
-        completed === sessions ? undefined : `${partText(completed, sessions)} of those that ended`,
+        `${partText(completed, sessions)} of those that ended`,
       ),
     lengths.length > 1 &&
       stat(

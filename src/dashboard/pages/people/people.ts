@@ -126,7 +126,7 @@ function termColumns(viewer: Viewer, names: PeopleNames): TableColumn<Omit<Recei
         `${areasText(areas)}${recordsFrom === null ? '' : `, from ${dateText({ timeZone: 'UTC' }, recordsFrom)}`}`,
     },
     {
-      title: 'Period',
+      title: 'Access',
       line: 'second',
       cell: ({ since, until }) =>
         capital(

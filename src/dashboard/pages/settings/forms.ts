@@ -1,12 +1,12 @@
 import { type Choices, options, setting } from '../../layout/components.ts'
 import { html, type Html, nothing } from '../../html.ts'
-import type { Visit } from '../../page.ts'
+import { themes, type Visit } from '../../page.ts'
 import { capital, languages } from '../../text/text.ts'
 import { unitNames } from '../../visit.ts'
 
 /** How the account sees its records everywhere, and in this browser. */
 export function accountSettings({ viewer, query }: Visit): Html {
-  const { session, timeZone, units } = viewer
+  const { session, timeZone, units, theme } = viewer
   const saved = (title: string, name: string) =>
     html`${title}${query.get('saved') === name ? html` <span class="state on" role="status">Saved</span>` : nothing}`
   const allZones = zones(timeZone).map(zone => [zone, zone.replaceAll('_', ' ')] as const)
@@ -14,6 +14,7 @@ export function accountSettings({ viewer, query }: Visit): Html {
     ${setting(saved('Time zone', 'timeZone'), nothing, select('Time zone', 'timeZone', allZones, timeZone))}
     ${setting(saved('Dates and numbers', 'language'), nothing, select('Dates and numbers', 'language', languageChoices, session.language))}
     ${setting(saved('Distances', 'units'), nothing, choice('Distances', '/settings', 'units', Object.entries(unitNames), units))}
+    ${setting('Theme', 'In this browser.', choice('Theme', '/display', 'theme', themeChoices, theme))}
     ${setting(
       saved('Weekly goal', 'weeklyGoal'),
       'Repetitions a week, on Overview and Training.',
@@ -38,6 +39,8 @@ const languageChoices: Choices = [
   ['', 'As this browser'],
   ...languages.map(tag => [tag, capital(new Intl.DisplayNames(tag, { type: 'language' }).of(tag) ?? tag)] as const),
 ]
+
+const themeChoices: Choices = themes.map(name => [name, capital(name)])
 
 const SWITCH: Choices = [
   ['0', 'Off'],

@@ -203,6 +203,7 @@ async function showEvents({ store, viewer, query, path }: Visit) {
   )
   return view({
     title: 'Account events',
+    back: { path: '/settings', title: 'Settings' },
     lead: 'Events of the last year. An operator is whoever runs this service.',
     body: html`
       ${

@@ -160,12 +160,11 @@ export async function sessionRows(
   query: TrainingQuery,
   sessions: readonly SessionStats[],
   programs: Programs,
-  known: readonly SessionStats[],
+  alike: readonly SessionStats[],
 ): Promise<Html> {
   const paged = paginate(sorted(query, sessions, programs), visit.query)
-  // Segments of one type alone are not compared with whole sessions.
-  const usualOf = (one: SessionStats) => usualOfProgram(known, known.lastIndexOf(one), ({ grade }) => grade)
-  const usual = new Map(paged.rows.map(one => [one.id, usualOf(one)]))
+  const indexOf = (id: number) => alike.findLastIndex(one => one.id === id)
+  const usual = new Map(paged.rows.map(({ id }) => [id, usualOfProgram(alike, indexOf(id), ({ grade }) => grade)]))
   const lows = [...usual.values()].flatMap(one => one?.low ?? [])
   // From 70 % on most pages, so that they have one scale.
   const range = gradeRange([72, ...paged.rows.flatMap(({ grade }) => grade ?? []), ...lows])

@@ -180,7 +180,8 @@ export function lastGrades(
         ${points.map(({ id, at, value }, index) => {
           // Where the line goes up more than down, there is room below. That of the session stands free above.
           const up = sum([points[index - 1], points[index + 1]].map(beside => (beside?.value ?? value) - value))
-          return markText(at, space.y(value), numberText(value), up > 0 && id !== session.id ? ' below' : '')
+          if (id === session.id) return markText(at, space.y(value) - 4, numberText(value))
+          return markText(at, space.y(value), numberText(value), up > 0 ? ' below' : '')
         })}${linePath('line', space, points)}${dots('current', space, current)}${resultDots(space, points)}
       </svg>${tenLinks(viewer, '/training', ten, nameOf, session.id)}</div>`
 }
@@ -227,7 +228,7 @@ function segmentTable({ viewer, path, query }: Visit, segments: readonly Row[], 
         `Passing grade of a segment${when}${least.length === 1 ? `: ${percentText(least[0] ?? 0)}` : ''}`,
       ],
       segments.some(one => !one.passed) && ['late', 'Not passed'],
-      segments.some(one => one.passed && gradeAt(one) === 0) && ['usual', 'Without a passing grade'],
+      segments.some(one => one.passed && gradeAt(one) === 0) && ['so-far', 'Without a passing grade'],
     ])}
     ${table<Row>('Segments', segmentColumns(viewer, segments, passing), paged.rows)}
     ${tableFoot(path, query, paged, 'rows')}
@@ -253,7 +254,7 @@ function segmentColumns(viewer: Viewer, segments: readonly Row[], passing: Passi
       line: 'second',
       cell(segment) {
         const least = passingAt(passing, segment.position - 1, segment.type)
-        const bar = boxes(!segment.passed ? 'late' : least === 0 ? 'usual' : 'solid', [
+        const bar = boxes(!segment.passed ? 'late' : least === 0 ? 'so-far' : 'solid', [
           { x: [0, Math.max(0, Math.min(100, segment.percentGrade))], y: [0, 100] },
         ])
         return strip(

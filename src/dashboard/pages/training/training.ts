@@ -49,12 +49,12 @@ export const trainingPages = areaPages<TrainingQuery, ShownTraining, SessionStat
     noneText(shown),
   ],
   heading: ({ viewer, now }, { week, time, query }) =>
-    html`${ofWhom(viewer)}Training ${endsThisWeek(time) && !isFiltered(trainingAddresses, query) ? weekVerdicts(viewer, now, weekVerdict(week)) : nothing}`,
+    html`${ofWhom(viewer)}Training ${endsThisWeek(time) && query.passed === undefined ? weekVerdicts(viewer, now, weekVerdict(week)) : nothing}`,
   lead: ({ viewer }, shown) => gradeNews(viewer, shown),
   fields: ({ viewer }, { query, programs, known, types }) => fieldsOf(viewer, query, programs, known, types),
   tiles: (viewer, shown) => html`${typeNote(viewer, shown.query)}${totalTiles(viewer, shown)}`,
   pictures,
-  table: (visit, { query, sessions, programs, known }) => sessionRows(visit, query, sessions, programs, known),
+  table: (visit, { query, sessions, programs, alike }) => sessionRows(visit, query, sessions, programs, alike),
   file: {
     header: ({ discreet }) => trainingWriter.header(discreet),
     sessions: (visit, query, period) => sessionsOf(visit, visit.pageAccess.sessions('dtt'), query, period),
@@ -109,6 +109,8 @@ export async function readTraining(reader: Reader, query: TrainingQuery, period:
     programs,
     /** All, whatever the period and the filters. */
     known: history.sessions,
+    /** All, of a type only its segments, so that they are compared with their like. */
+    alike: (await history.select({ type: query.type })).sessions,
     week: weekSoFar(reader, every.sessions),
     sessions,
     summary,

@@ -279,7 +279,7 @@ function daysCard(viewer: Viewer, days: readonly KnownDay[]): Html {
     html`
       ${daysCalendar(days.map(day => dayLook(viewer, day, `${day.sessions === 0 ? 'none' : shadeOf(day.reps)}${day.lockedSeconds > 0 ? ' under' : ''}`)))}
       <ul class="legend">
-        ${trained.length > 0 ? html`<li>Repetitions${lasts.length === 4 && ', each about a quarter of the days'}:</li>${lasts.map(([shade, high], index) => html`<li><i class="day ${shade}"></i>\u00a0${rangeText({ low: index === 0 ? (trained[0] ?? 0) : (lasts[index - 1]?.[1] ?? 0) + 1, high })}</li>`)}<li><i class="day none"></i>\u00a0Not trained</li>` : nothing}
+        ${trained.length > 0 ? html`<li>Repetitions${lasts.length === 4 && ', four equal groups of days'}:</li>${lasts.map(([shade, high], index) => html`<li><i class="day ${shade}"></i>\u00a0${rangeText({ low: index === 0 ? (trained[0] ?? 0) : (lasts[index - 1]?.[1] ?? 0) + 1, high })}</li>`)}<li><i class="day none"></i>\u00a0Not trained</li>` : nothing}
         ${days.some(({ lockedSeconds }) => lockedSeconds > 0) ? html`<li><i class="day none under"></i>\u00a0${lockText('Locked', viewer)}</li>` : nothing}
       </ul>
     `,
