@@ -42,7 +42,7 @@ export const EXAMPLE_OVERVIEW = [
     <section class="card tile wide">
       <h2>Seven day lock</h2>
       <dl class="stats">${stat('So far', '2 d 5 h', html`of 7 d<progress max="7" value="2.2"></progress>`)}${stat('Planned end', 'in 4 d 19 h')}${stat('Days with a lock', '18', 'of the last 28 days')}</dl>
-      <div class="days-strip">${dayBars(shares('0038996000059996000399760794'))}<span class="ends small muted"><span>4 weeks ago</span><span>Hours locked, of 24</span><span>Today</span></span></div>
+      <div class="days-strip">${dayBars(shares('0038996000059996000399760794'))}<span class="ends small muted"><span>1 Nov</span><span>Hours locked, of 24</span><span>Today</span></span></div>
     </section>
   `,
   tile('This week', '2,180', 'repetitions', BY_NOW, weekBars([420, 0, 510, 0, 640, 610, 0], 5)),
